@@ -1,0 +1,119 @@
+"""What a DAG run may be asked for: the form, and the refusal of what it does not know."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import Param
+
+from daskperf_tasks.errors import InputError
+from daskperf_tasks.settings import read_settings
+
+#: Keys of a run's conf, in the order of the form.
+KEYS = ("matrix", "n", "repeats", "wheel", "against", "scheduler")
+
+
+def matrix_names(folder: Path) -> list[str]:
+    """Return the names of the matrix files in a folder, sorted.
+
+    Parameters
+    ----------
+    folder
+        Looked at without reading the files: a DAG is parsed every few seconds.
+    """
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def run_params() -> dict[str, Param]:
+    """Return the form's fields with their limits and defaults."""
+    names = matrix_names(read_settings().matrix_dir) or ["nightly"]
+    default = "nightly" if "nightly" in names else names[0]
+    return {
+        "matrix": Param(
+            default,
+            type="string",
+            enum=names,
+            title="Matrix",
+            description_md="What is measured: a file of the folder `matrix/`.",
+            section="What",
+        ),
+        "n": Param(
+            None,
+            type=["null", "array"],
+            items={"type": "integer", "minimum": 2, "maximum": 4096},
+            minItems=1,
+            uniqueItems=True,
+            examples=[128, 256, 512],
+            title="N",
+            description_md="Sizes (monomers in a cluster) instead of the matrix's own, "
+            "for example `[128, 256]`. Empty: as the matrix says.",
+            section="What",
+        ),
+        "repeats": Param(
+            None,
+            type=["null", "integer"],
+            minimum=1,
+            maximum=1000,
+            title="Repeats",
+            description_md="Measured repeats in each block. Empty: as the matrix says.",
+            section="What",
+        ),
+        "wheel": Param(
+            None,
+            type=["null", "string"],
+            minLength=1,
+            title="Wheel",
+            description_md="Path of the wheel under test. Empty: the latest wheel of the wheel "
+            "source.",
+            section="Subject",
+        ),
+        "against": Param(
+            None,
+            type=["null", "string"],
+            minLength=1,
+            title="Against",
+            description_md="Path of a wheel that is measured in the same run for comparison, or "
+            "`none`. Empty: the wheel of the last accepted run.",
+            section="Subject",
+        ),
+        "scheduler": Param(
+            None,
+            type=["null", "string"],
+            pattern=r"^(tcp|tls|ws|wss|ucx)://[^\s/]+:[0-9]{1,5}$",
+            title="Scheduler",
+            description_md="Address of the Dask scheduler, for example "
+            "`tcp://10.0.0.5:8786`. Empty: the lane file's.",
+            section="Where",
+        ),
+    }
+
+
+def check_conf(conf: Mapping[str, Any] | None, known: Iterable[str] = KEYS) -> None:
+    """Refuse keys that no field of the form has.
+
+    Airflow checks the values of the keys it knows and keeps the others
+    without a word; a misspelt key would measure the default.
+
+    Raises
+    ------
+    InputError
+        Naming each unknown key with the nearest valid one.
+    """
+    valid = tuple(known)
+    unknown = [key for key in (conf or {}) if key not in valid]
+    if not unknown:
+        return
+    hints = []
+    for key in unknown:
+        near = difflib.get_close_matches(str(key), valid, n=1, cutoff=0.5)
+        hints.append(f"{key!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+    raise InputError(
+        "the run was asked for with a key that it does not know",
+        where="conf of the DAG run",
+        expected="keys out of " + ", ".join(valid),
+        found=", ".join(hints),
+        todo="trigger it again with the right key; nothing was touched",
+    )

@@ -1,0 +1,1 @@
+"""From raw results to summaries, comparisons, diagnosis and recommendations; pure."""

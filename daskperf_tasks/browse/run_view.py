@@ -1,0 +1,143 @@
+"""What the page of one run shows, read from the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from daskperf_tasks.errors import SchemaError, UnknownRunError
+from daskperf_tasks.model.codec import loads
+from daskperf_tasks.model.results import Manifest
+from daskperf_tasks.store.keys import MANIFEST, check_key, is_run_id, run_key, run_prefix
+from daskperf_tasks.store.protocol import ArtifactStore, NoSuchKey
+
+REPORT = "report.html"
+#: Shown first, in this order.
+_FIRST = (
+    REPORT,
+    "notes.md",
+    "local/performance_report.html",
+    "remote/performance_report.html",
+    "local/timeline.html",
+    "remote/timeline.html",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A file of a run."""
+
+    #: Below the run.
+    name: str
+    size_bytes: int
+    #: As the manifest promises; None without a manifest.
+    sha256: str | None
+
+    @property
+    def size(self) -> str:
+        """Size in words.
+
+        Examples
+        --------
+        >>> Artifact(name="a", size_bytes=1536, sha256=None).size
+        '1.5 KiB'
+        """
+        size = float(self.size_bytes)
+        for unit in ("B", "KiB", "MiB"):
+            if size < 1024:
+                return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+            size /= 1024
+        return f"{size:.1f} GiB"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """One run."""
+
+    run_id: str
+    #: None while it is in progress or when it cannot be read; ``why`` says which.
+    manifest: Manifest | None
+    why: str
+    artifacts: tuple[Artifact, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The artifacts that may be asked for."""
+        return frozenset(a.name for a in self.artifacts)
+
+    @property
+    def has_report(self) -> bool:
+        """Whether there is a report to show."""
+        return REPORT in self.names
+
+    @property
+    def first(self) -> tuple[Artifact, ...]:
+        """The artifacts that people look for, as far as they are there."""
+        by_name = {a.name: a for a in self.artifacts}
+        return tuple(by_name[name] for name in _FIRST if name in by_name)
+
+
+def read_run(store: ArtifactStore, run_id: str) -> RunView:
+    """Read what the page of a run shows.
+
+    Raises
+    ------
+    UnknownRunError
+        When the store holds nothing of it.
+    """
+    if not is_run_id(run_id):
+        raise _unknown(run_id)
+    try:
+        data = store.get(run_key(run_id, MANIFEST))
+        manifest = loads(data, Manifest, where=run_key(run_id, MANIFEST))
+    except NoSuchKey:
+        return _listed(store, run_id, "no manifest yet: in progress, or abandoned")
+    except SchemaError as err:
+        return _listed(store, run_id, f"the manifest cannot be read: {err}")
+    files = [Artifact(name=f.key, size_bytes=f.size_bytes, sha256=f.sha256) for f in manifest.files]
+    files.append(Artifact(name=MANIFEST, size_bytes=len(data), sha256=None))
+    return RunView(
+        run_id=run_id,
+        manifest=manifest,
+        why="",
+        artifacts=tuple(sorted(files, key=lambda a: a.name)),
+    )
+
+
+def read_artifact(store: ArtifactStore, run_id: str, name: str) -> bytes:
+    """Return the bytes of an artifact that belongs to the run.
+
+    Raises
+    ------
+    UnknownRunError
+        When there is no such run, or it has no such artifact.
+    InputError
+        When the name is no valid key: empty parts, dots in front, backslashes.
+    """
+    check_key(name)
+    if name not in read_run(store, run_id).names:
+        raise UnknownRunError(
+            "the run has no such artifact",
+            where=run_id,
+            found=name[:200],
+            todo="the run's page lists what there is",
+        )
+    return store.get(run_key(run_id, *name.split("/")))
+
+
+def _listed(store: ArtifactStore, run_id: str, why: str) -> RunView:
+    prefix = run_prefix(run_id)
+    files = tuple(
+        Artifact(name=o.key.removeprefix(prefix), size_bytes=o.size_bytes, sha256=None)
+        for o in store.list(prefix)
+    )
+    if not files:
+        raise _unknown(run_id)
+    return RunView(run_id=run_id, manifest=None, why=why, artifacts=files)
+
+
+def _unknown(run_id: str) -> UnknownRunError:
+    return UnknownRunError(
+        "the store holds no such run",
+        found=run_id[:80],
+        todo="a run that could not be published waits in the spool for the next one",
+    )

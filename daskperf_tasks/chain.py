@@ -1,0 +1,69 @@
+"""The whole chain in one process: what Airflow's DAG does, for the command line."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from daskperf_tasks import stages
+from daskperf_tasks.errors import DaskperfError, GateRed
+from daskperf_tasks.settings import Settings
+
+log = logging.getLogger("daskperf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainOutcome:
+    """How a run ended, for the command line."""
+
+    facts: dict[str, Any]
+    text: str
+    exit_code: int
+
+
+def run_chain(settings: Settings, ask: stages.Ask) -> ChainOutcome:
+    """Run every stage in order; restore the lane and leave a manifest whatever happens.
+
+    Raises
+    ------
+    DaskperfError
+        Only when the run could not even be planned. Later errors become part
+        of the outcome, as a failed stage does in a DAG run.
+    """
+    begun = stages.start(settings, ask)
+    run_id = str(begun["run_id"])
+    troubles: list[DaskperfError] = []
+
+    def attempt(name: str, stage: Callable[[], stages.Facts]) -> bool:
+        log.info("--- %s", name)
+        try:
+            stage()
+        except DaskperfError as err:
+            log.error("%s failed: %s", name, err)
+            troubles.append(err)
+            return False
+        return True
+
+    try:
+        ready = (
+            attempt("deploy", lambda: stages.deploy(settings, run_id))
+            and attempt("preflight", lambda: stages.preflight(settings, run_id))
+            and attempt("calibrate", lambda: stages.calibrate(settings, run_id))
+        )
+        if ready:
+            for index in begun["rounds"]:
+                attempt(
+                    f"measure {begun['round_names'][index]}",
+                    lambda index=index: stages.measure(settings, run_id, index),  # type: ignore[misc]
+                )
+    finally:
+        attempt("restore", lambda: stages.restore(settings, run_id))
+    for name in ("analyse", "validate", "report", "publish", "notify", "gate"):
+        attempt(name, lambda name=name: getattr(stages, name)(settings, run_id))  # type: ignore[misc]
+
+    root = [t for t in troubles if not isinstance(t, GateRed)] or troubles
+    code = root[0].exit_code if root else 0
+    facts = stages.outcome(settings, run_id) | {"exit_code": code}
+    return ChainOutcome(facts=facts, text=stages.summary_text(settings, run_id), exit_code=code)

@@ -1,0 +1,253 @@
+"""The ``daskperf`` command, also registered as ``dask perf``.
+
+Every command takes ``--json`` (one document on stdout, logs on stderr) and
+exits 0 when done, 1 when the verdict is red or something required failed, 2
+for bad input, 3 for infrastructure. Nothing heavy is imported before a
+command needs it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from daskperf_tasks import __version__
+from daskperf_tasks.errors import DaskperfError
+
+Command = Callable[..., int | None]
+
+
+def _emit(as_json: bool, document: Any, text: str) -> None:
+    if as_json:
+        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+    else:
+        click.echo(text)
+
+
+def _guarded(function: Command) -> Command:
+    """Give a command ``--json``, logging to stderr and the exit codes of the errors."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Machine-readable on stdout.")
+    @functools.wraps(function)
+    def run(as_json: bool, **options: Any) -> None:
+        logging.basicConfig(
+            stream=sys.stderr, level=logging.WARNING, format="%(message)s", force=True
+        )
+        logging.getLogger("daskperf").setLevel(logging.INFO)
+        try:
+            code = function(as_json=as_json, **options) or 0
+        except DaskperfError as err:
+            code = err.exit_code
+            if as_json:
+                fields = {k: getattr(err, k) for k in ("where", "expected", "found", "todo")}
+                report = {"type": type(err).__name__, "kind": err.kind, "message": err.message}
+                click.echo(json.dumps({"error": report | fields}, indent=1, ensure_ascii=False))
+            click.echo(f"daskperf: {err}", err=True)
+        except BrokenPipeError:
+            # The reader (head, less) left; there is nobody to tell.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 0
+        sys.exit(code)
+
+    return run
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="daskperf")
+@click.option("--home", type=click.Path(path_type=Path), help="State folder (DASKPERF_HOME).")
+@click.option("--store", help="Artifact store, file:///... or s3://bucket/prefix (DASKPERF_STORE).")
+def main(home: Path | None, store: str | None) -> None:
+    """Benchmark Dask: deploy a wheel, measure it local and remote, judge it, say why."""
+    if home is not None:
+        os.environ["DASKPERF_HOME"] = str(home)
+    if store is not None:
+        os.environ["DASKPERF_STORE"] = store
+
+
+dask_command = main
+
+
+def _settings(store: str | None = None) -> Any:
+    from daskperf_tasks.settings import read_settings, use_running_stack
+
+    if store is not None:
+        os.environ["DASKPERF_STORE"] = store
+    use_running_stack(os.environ)
+    return read_settings()
+
+
+_store_option = click.option("--store", help="Artifact store (DASKPERF_STORE).")
+_n_option = click.option(
+    "--n", type=int, multiple=True, help="Values of n instead of the matrix's."
+)
+_repeats_option = click.option(
+    "--repeats", type=click.IntRange(1, 1000), help="Repeats in a block."
+)
+
+
+@main.command()
+@click.argument("matrix")
+@_n_option
+@_repeats_option
+@_guarded
+def plan(*, matrix: str, n: tuple[int, ...], repeats: int | None, as_json: bool) -> None:
+    """Show cells, order and estimated time of MATRIX (a path or a shipped name)."""
+    from daskperf_tasks.model.codec import encode
+    from daskperf_tasks.reading import plan_text, sketch_plan
+    from daskperf_tasks.stages import Ask
+
+    sketched = sketch_plan(_settings(), Ask(matrix=matrix, n=n or None, repeats=repeats))
+    document = {
+        "matrix": sketched.matrix_name,
+        "estimate_s": sketched.estimate_s,
+        "cells": [
+            {"id": c.cell_id, "label": c.cell.label, "env": c.cell.env, "required": c.required}
+            | {"request": encode(c.request), "request_hash": c.request_hash}
+            for c in sketched.cells
+        ],
+        "rounds": encode(sketched.rounds),
+    }
+    _emit(as_json, document, plan_text(sketched))
+
+
+@main.command()
+@click.argument("matrix", default="nightly")
+@click.option("--scheduler", help="Address of the lane's scheduler, e.g. tcp://host:8786.")
+@click.option("--subject", "wheel", help="Wheel under test; default: the best of the source.")
+@click.option("--against", help="Reference wheel, or 'none'; default: the last accepted run's.")
+@_n_option
+@_repeats_option
+@_store_option
+@_guarded
+def run(*, as_json: bool, store: str | None, **asked: Any) -> int:
+    """Run the whole chain for MATRIX without Airflow."""
+    from daskperf_tasks.chain import run_chain
+    from daskperf_tasks.stages import Ask
+
+    asked["n"] = asked["n"] or None
+    outcome = run_chain(_settings(store), Ask(trigger="cli", **asked))
+    _emit(as_json, outcome.facts, outcome.text)
+    return outcome.exit_code
+
+
+@main.command()
+@click.option("--scheduler", help="Address of the scheduler; default: the lane file's.")
+@click.option("--lane", type=click.Path(path_type=Path), help="lane.toml (DASKPERF_LANE).")
+@_guarded
+def preflight(*, scheduler: str | None, lane: Path | None, as_json: bool) -> int:
+    """Compare versions, layout and hosts of a lane; measures nothing."""
+    from daskperf_tasks.model.codec import encode
+    from daskperf_tasks.reading import check_lane, preflight_text
+
+    seen = check_lane(_settings(), scheduler=scheduler, lane_path=lane)
+    _emit(as_json, encode(seen) | {"blocked": seen.blocked}, preflight_text(seen))
+    return 1 if seen.blocked else 0
+
+
+@main.command("list")
+@click.option("--limit", type=click.IntRange(1), help="Only the latest runs.")
+@_store_option
+@_guarded
+def list_(*, limit: int | None, store: str | None, as_json: bool) -> None:
+    """List the runs of the store, latest last."""
+    from daskperf_tasks.model.codec import encode
+    from daskperf_tasks.reading import all_runs, runs_text
+
+    rows = all_runs(_settings(store))[-(limit or 0) :]
+    _emit(as_json, {"runs": [encode(r) for r in rows]}, runs_text(rows))
+
+
+@main.command()
+@click.argument("run_id")
+@_store_option
+@_guarded
+def show(*, run_id: str, store: str | None, as_json: bool) -> None:
+    """Show the summary of a run ('latest' for the latest)."""
+    from daskperf_tasks.reading import show_run
+
+    document, text = show_run(_settings(store), run_id)
+    _emit(as_json, document, text)
+
+
+@main.command()
+@click.argument("run_a")
+@click.argument("run_b")
+@_store_option
+@_guarded
+def compare(*, run_a: str, run_b: str, store: str | None, as_json: bool) -> None:
+    """Compare two stored runs cell by cell (B against A)."""
+    from daskperf_tasks.reading import compare_runs
+
+    document, text = compare_runs(_settings(store), run_a, run_b)
+    _emit(as_json, document, text)
+
+
+@main.command()
+@click.argument("run_id")
+@_store_option
+@_guarded
+def rebuild(*, run_id: str, store: str | None, as_json: bool) -> None:
+    """Rebuild everything after measuring from a run's raw artifacts."""
+    from daskperf_tasks.reading import rebuild_run
+
+    facts = rebuild_run(_settings(store), run_id)
+    _emit(as_json, facts, f"rebuilt {facts['run_id']}: {', '.join(facts['rebuilt'])}")
+
+
+@main.command()
+@click.argument("run_id")
+@_store_option
+@_guarded
+def verify(*, run_id: str, store: str | None, as_json: bool) -> int:
+    """Read a run back and compare every file with its manifest."""
+    from daskperf_tasks.reading import verify_stored
+
+    run_id, problems = verify_stored(_settings(store), run_id)
+    text = "\n".join(problems) if problems else f"{run_id}: every file is as its manifest says"
+    _emit(as_json, {"run_id": run_id, "ok": not problems, "problems": list(problems)}, text)
+    return 1 if problems else 0
+
+
+@main.command()
+@_store_option
+@_guarded
+def publish(*, store: str | None, as_json: bool) -> int:
+    """Publish the runs that wait in the spool (after the store was away)."""
+    from daskperf_tasks.reading import drain_spool
+
+    done, waiting = drain_spool(_settings(store))
+    text = f"published {len(done)}, still waiting {len(waiting)}"
+    _emit(as_json, {"published": list(done), "waiting": list(waiting)}, text)
+    return 3 if waiting else 0
+
+
+@main.command()
+@_guarded
+def doctor(*, as_json: bool) -> int:
+    """Say whether this machine is fit to measure, and why not."""
+    from daskperf_tasks.doctor import examine, examined_text
+
+    checks = examine()
+    document = {"fit": all(c.level != "bad" for c in checks), "checks": [c.facts() for c in checks]}
+    _emit(as_json, document, examined_text(checks))
+    return 0 if document["fit"] else 1
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("action", type=click.Choice(["up", "down", "status"]))
+@click.option("--no-airflow", is_flag=True, help="Only the object server and Dask.")
+@_guarded
+def lane(*, action: str, no_airflow: bool, as_json: bool) -> int:
+    """Start, stop or show the embedded stack of this checkout."""
+    from daskperf_infra.local.command import main as lane_main
+
+    argv = [action, *(["--no-airflow"] if no_airflow else []), *(["--json"] if as_json else [])]
+    return int(lane_main(argv))

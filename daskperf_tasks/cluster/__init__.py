@@ -1,0 +1,1 @@
+"""Talking to a lane's scheduler, nannies and workers within time limits."""

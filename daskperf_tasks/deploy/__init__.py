@@ -1,0 +1,1 @@
+"""Wheel sources, installing wheels side by side on a lane's hosts, switching, restoring."""

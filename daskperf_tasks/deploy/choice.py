@@ -1,0 +1,95 @@
+"""Which wheel is under test tonight, and which one it is compared with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from daskperf_tasks.deploy.build import build_wheel
+from daskperf_tasks.deploy.sources import latest, open_source, subject_of, wheel_by_hand
+from daskperf_tasks.errors import InputError, StoreError
+from daskperf_tasks.model.subject import Subject, SubjectSet
+from daskperf_tasks.settings import Settings, checkout
+from daskperf_tasks.store import keys
+from daskperf_tasks.store.open import open_store
+from daskperf_tasks.store.runs import load, previous_accepted
+
+#: The subject that daskperf itself builds, from the checkout's ``kernels/``.
+OWN_SUBJECT = "daskperf-kernels"
+
+
+def choose_subject(settings: Settings, wheel: str | None) -> tuple[Subject, bytes]:
+    """Return the wheel under test and its bytes.
+
+    A path given by hand wins. Otherwise the latest wheel of the wheel source
+    is taken; when the subject is daskperf's own kernels and this is a
+    checkout, the wheel of the working tree is built into the source first.
+
+    Raises
+    ------
+    WheelError
+        When there is no such wheel, or it is none.
+    DeployError
+        When the kernels do not build.
+    """
+    if wheel is not None:
+        return wheel_by_hand(wheel)
+    root = checkout()
+    if settings.subject == OWN_SUBJECT and root is not None:
+        _add_own_wheel(root, settings)
+    return latest(open_source(settings.wheels), settings.subject)
+
+
+def _add_own_wheel(root: Path, settings: Settings) -> None:
+    """Build the working tree's kernels into the wheel source, wherever that is."""
+    built = build_wheel(root / "kernels", settings.cache / "built-wheels")
+    open_store(settings.wheels).put(built.path.name, built.path.read_bytes(), replace=True)
+
+
+def choose_reference(
+    settings: Settings,
+    against: str | None,
+    subject: Subject,
+    *,
+    before: str,
+    lane: str,
+    matrix: str,
+) -> tuple[Subject | None, bytes | None, str]:
+    """Return the wheel that is measured beside the subject, or why there is none.
+
+    Without a wish it is the last accepted run's wheel. A store that does not
+    answer is no reason to lose a night: the reason is recorded instead.
+
+    Raises
+    ------
+    WheelError
+        When a wheel given by hand cannot be read.
+    """
+    if against == "none":
+        return None, None, "no reference was asked for"
+    if against is not None:
+        reference, data = wheel_by_hand(against)
+        if reference.sha256 == subject.sha256:
+            raise InputError(
+                "the reference is the wheel under test",
+                found=subject.file,
+                todo="name two different wheels",
+            )
+        return reference, data, "given by hand"
+    try:
+        store = open_store(settings.store)
+        accepted = previous_accepted(store, before, lane, matrix)
+        if accepted is None:
+            return None, None, "there is no accepted run of this matrix on this lane yet"
+        if accepted.subject_sha256 == subject.sha256:
+            return None, None, f"the last accepted run {accepted.run_id} had the same wheel"
+        known = load(store, accepted.run_id, "subject.json", SubjectSet).subject
+        data = store.get(keys.wheel_file(known.sha256, known.file))
+    except StoreError as err:
+        return None, None, f"the last accepted wheel could not be read: {err.message}"
+    reference = subject_of(
+        known.file,
+        data,
+        source="ledger",
+        chosen_by=f"wheel of the last accepted run {accepted.run_id}",
+    )
+    return reference, data, reference.chosen_by

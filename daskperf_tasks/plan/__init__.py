@@ -1,0 +1,1 @@
+"""From a matrix file to cells and an interleaved, seeded order of measuring."""

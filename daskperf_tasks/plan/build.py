@@ -1,0 +1,134 @@
+"""Matrix -> plan: cells, requests, rounds in a seeded order."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+
+from daskperf_tasks.errors import InputError
+from daskperf_tasks.model.ids import Arm, Cell, scheduler_of
+from daskperf_tasks.model.plan import Plan, PlannedCell, Request, Round
+from daskperf_tasks.plan.estimate import estimate_s
+from daskperf_tasks.plan.known import Registry
+from daskperf_tasks.plan.matrix import Matrix
+
+
+def make_plan(
+    matrix: Matrix,
+    *,
+    run_id: str,
+    created_at: str,
+    trigger: str,
+    commit: str,
+    arms: Sequence[Arm],
+    registry: Registry,
+    threads: int = 2,
+    seen_s: Mapping[str, float] | None = None,
+) -> Plan:
+    """Decide a whole run.
+
+    Parameters
+    ----------
+    arms
+        ``("subject",)``, or both when two wheels are compared in one night:
+        then every round of the matrix becomes two neighbouring rounds
+        (``2 k`` and ``2 k + 1``), one of each arm, with the cells in the same
+        order; which arm goes first alternates from pair to pair (ABBA) after
+        a seeded start.
+    threads, seen_s
+        For the estimate, see :func:`daskperf_tasks.plan.estimate.estimate_s`.
+
+    Raises
+    ------
+    InputError
+        When the matrix's ``only`` leaves no cell.
+    """
+    cells = planned_cells(matrix, registry)
+    rounds = _rounds(matrix, tuple(c.cell_id for c in cells), tuple(arms))
+    return Plan(
+        run_id=run_id,
+        created_at=created_at,
+        matrix_name=matrix.name,
+        matrix_sha256=hashlib.sha256(matrix.text.encode()).hexdigest(),
+        matrix_text=matrix.text,
+        seed=matrix.seed,
+        arms=tuple(arms),
+        cells=cells,
+        rounds=rounds,
+        max_attempts=matrix.max_attempts,
+        estimate_s=estimate_s(
+            cells, rounds=len(rounds), registry=registry, threads=threads, seen_s=seen_s
+        ),
+        trigger=trigger,
+        commit=commit,
+    )
+
+
+def planned_cells(matrix: Matrix, registry: Registry) -> tuple[PlannedCell, ...]:
+    """Multiply a matrix out; the cells are in the order of the file."""
+    cells = []
+    for row in matrix.workloads:
+        version = registry[row.name].version
+        for point in row.points():
+            request = Request(
+                workload=row.name,
+                version=version,
+                params=point,
+                seed=matrix.seed,
+                units=row.units,
+                warmup=matrix.warmup,
+                repeats=matrix.repeats if row.repeats is None else row.repeats,
+                timeout_s=matrix.timeout_s if row.timeout_s is None else row.timeout_s,
+            )
+            for env in row.environments:
+                cell = Cell(
+                    workload=row.name,
+                    version=version,
+                    params=point,
+                    env=env,
+                    sched=scheduler_of(env),
+                )
+                cells.append(
+                    PlannedCell(
+                        cell_id=cell.id,
+                        cell=cell,
+                        request=request,
+                        request_hash=request.hash,
+                        required=row.required,
+                    )
+                )
+    if not matrix.only:
+        return tuple(cells)
+    kept = tuple(c for c in cells if any(_matches(c, pattern) for pattern in matrix.only))
+    if not kept:
+        raise InputError(
+            "no cell matches",
+            expected="patterns of ids such as " + cells[0].cell_id,
+            found=", ".join(matrix.only),
+            todo="`daskperf plan MATRIX` shows the cells",
+        )
+    return kept
+
+
+def _matches(planned: PlannedCell, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(planned.cell_id, pattern) or fnmatch.fnmatchcase(
+        planned.cell.label, pattern
+    )
+
+
+def _rounds(matrix: Matrix, ids: tuple[str, ...], arms: tuple[Arm, ...]) -> tuple[Round, ...]:
+    rng = random.Random(matrix.seed)
+    start = rng.randrange(len(arms))
+    rounds: list[Round] = []
+    for i in range(matrix.rounds):
+        order = list(ids)
+        rng.shuffle(order)
+        turn = arms if (i + start) % 2 == 0 else arms[::-1]
+        for arm in turn:
+            rounds.append(Round(index=len(rounds), arm=arm, order=tuple(order)))
+    last = max(r.index for r in rounds if r.arm == "subject")
+    return tuple(
+        Round(index=r.index, arm=r.arm, order=r.order, profile=r.index == last) for r in rounds
+    )

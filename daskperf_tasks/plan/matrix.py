@@ -1,0 +1,57 @@
+"""A matrix: which workloads, with which parameters, where, how often."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from daskperf_tasks.model.ids import Environment, Scalar
+from daskperf_tasks.model.plan import Warmup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadRow:
+    """One ``[[workload]]`` table: a workload with lists to be multiplied out."""
+
+    name: str
+    #: Units of work in one repeat.
+    units: int
+    #: Whether the run is red when one of its cells gives no valid sample.
+    required: bool
+    environments: tuple[Environment, ...]
+    #: Parameter -> its values, sorted by name.
+    params: tuple[tuple[str, tuple[Scalar, ...]], ...]
+    #: None: as in ``[matrix]``.
+    repeats: int | None = None
+    #: None: as in ``[matrix]``.
+    timeout_s: float | None = None
+
+    def points(self) -> Iterator[tuple[tuple[str, Scalar], ...]]:
+        """Yield every combination of the parameters, in the order of the file."""
+        names = [name for name, _ in self.params]
+        for values in itertools.product(*(values for _, values in self.params)):
+            yield tuple(zip(names, values, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """A matrix file that was found to be right."""
+
+    name: str
+    #: Seed of the order of cells and of the workloads' inputs.
+    seed: int
+    #: Passes over all cells, each in a measuring process of its own.
+    rounds: int
+    #: Measured repeats of a cell in one round.
+    repeats: int
+    #: How often an invalid or failed block is measured again, the first time included.
+    max_attempts: int
+    #: Limit for one block in seconds.
+    timeout_s: float
+    warmup: Warmup = field(default_factory=Warmup)
+    workloads: tuple[WorkloadRow, ...]
+    #: Patterns (``fnmatch``) of cell ids or labels; empty: all cells.
+    only: tuple[str, ...] = ()
+    #: The file's text; after an override, the text of the changed matrix.
+    text: str

@@ -1,0 +1,272 @@
+"""Matrix files (TOML) -> :class:`Matrix`, with every mistake named by its line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from daskperf_tasks.errors import InputError, MatrixError
+from daskperf_tasks.model.ids import ENVIRONMENTS, Scalar, check_name, check_value, spell
+from daskperf_tasks.model.plan import Warmup
+from daskperf_tasks.plan.known import Registry
+from daskperf_tasks.plan.matrix import Matrix, WorkloadRow
+from daskperf_tasks.plan.toml_lines import Path, key_lines, line_of
+
+_MATRIX_KEYS = (
+    "name",
+    "seed",
+    "rounds",
+    "repeats",
+    "max_attempts",
+    "timeout_s",
+    "warmup",
+    "only",
+)
+_WARMUP_KEYS = ("min_repeats", "max_repeats", "tolerance")
+_ROW_KEYS = ("name", "units", "required", "environments", "params", "repeats", "timeout_s")
+_AT_LINE = re.compile(r"^(.*?) \(at (?:line (\d+), column \d+|end of document)\)$")
+
+
+def load_matrix(text: str, *, where: str, registry: Registry) -> Matrix:
+    """Read a matrix file.
+
+    Parameters
+    ----------
+    text
+        The file's text.
+    where
+        Its path, for messages.
+    registry
+        Workloads by name.
+
+    Raises
+    ------
+    MatrixError
+        Naming for every mistake the file and line, the key or value, and the
+        nearest valid one.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as err:
+        match = _AT_LINE.match(str(err))
+        what = match[1] if match else str(err)
+        line = int(match[2]) if match and match[2] else text.count("\n") + 1
+        raise MatrixError(
+            f"{where}:{line}: not valid TOML: {what[:1].lower()}{what[1:]}",
+            todo="correct that line; strings need quotes, lists brackets and commas",
+        ) from err
+    reader = _Reader(where, key_lines(text), registry)
+    matrix = reader.matrix(document, text)
+    reader.finish()
+    assert matrix is not None  # finish() raised otherwise
+    return matrix
+
+
+class _Reader:
+    """Collects all problems of a document before it gives up."""
+
+    def __init__(self, where: str, lines: dict[Path, int], registry: Registry) -> None:
+        self.where = where
+        self.lines = lines
+        self.registry = registry
+        self.problems: list[tuple[int, str]] = []
+
+    def problem(self, path: Path, text: str) -> None:
+        self.problems.append((line_of(self.lines, path), text))
+
+    def finish(self) -> None:
+        if self.problems:
+            found = [f"{self.where}:{line}: {text}" for line, text in sorted(self.problems)]
+            raise MatrixError(
+                "\n".join(found), todo="correct it and check it with `daskperf plan MATRIX`"
+            )
+
+    def keys(self, table: Mapping[str, Any], path: Path, valid: Iterable[str], name: str) -> None:
+        for key in table:
+            if key not in valid:
+                self.problem((*path, key), f"unknown key {key!r} in {name}{_near(key, valid)}")
+
+    def number(
+        self, table: Mapping[str, Any], path: Path, key: str, default: Any, low: float, kind: type
+    ) -> Any:
+        if key not in table:
+            if default is not None:
+                return default
+            self.problem(path, f"{key!r} is missing: give a {_KINDS[kind]}, {low} or more")
+            return kind(max(low, 1))
+        value = table[key]
+        fits = isinstance(value, int | float if kind is float else kind)
+        if not fits or isinstance(value, bool) or not low <= value < 1e15:
+            self.problem(
+                (*path, key),
+                f"{key!r} must be a {_KINDS[kind]}, {low} or more, not {_shown(value)}",
+            )
+            return kind(max(low, 1))
+        return kind(value)
+
+    def optional(
+        self, table: Mapping[str, Any], path: Path, key: str, low: float, kind: type
+    ) -> Any:
+        return self.number(table, path, key, None, low, kind) if key in table else None
+
+    def matrix(self, document: dict[str, Any], text: str) -> Matrix | None:
+        self.keys(document, (), ("matrix", "workload"), "the file")
+        head = document.get("matrix")
+        path: Path = ("matrix",)
+        if not isinstance(head, dict):
+            self.problem(path, "the table [matrix] is missing")
+            head = {}
+        self.keys(head, path, _MATRIX_KEYS, "[matrix]")
+        warmup = self.warmup(head.get("warmup", {}))
+        only = head.get("only", [])
+        if not isinstance(only, list) or not all(isinstance(p, str) for p in only):
+            self.problem((*path, "only"), "'only' must be a list of patterns of cell ids")
+            only = []
+        rows = document.get("workload")
+        if not isinstance(rows, list) or not rows:
+            self.problem(("workload",), "no [[workload]] table: there is nothing to measure")
+            rows = []
+        built = [self.row(row, ("workload", i)) for i, row in enumerate(rows)]
+        self.duplicates(built)
+        matrix = Matrix(
+            name=self.name(head, path),
+            seed=self.number(head, path, "seed", 0, 0, int),
+            rounds=self.number(head, path, "rounds", 3, 1, int),
+            repeats=self.number(head, path, "repeats", 5, 1, int),
+            max_attempts=self.number(head, path, "max_attempts", 2, 1, int),
+            timeout_s=self.number(head, path, "timeout_s", 60.0, 0.1, float),
+            warmup=warmup,
+            workloads=tuple(row for row in built if row is not None),
+            only=tuple(only),
+            text=text,
+        )
+        return None if self.problems else matrix
+
+    def name(self, head: Mapping[str, Any], path: Path) -> str:
+        value = head.get("name")
+        try:
+            if not isinstance(value, str):
+                raise InputError("it must be a string")
+            return check_name(value, "matrix")
+        except InputError as err:
+            what = f"'name' is {_shown(value)}" if "name" in head else "'name' is missing"
+            self.problem((*path, "name"), f"{what}: {err.expected or err.message}")
+            return "unnamed"
+
+    def warmup(self, table: Any) -> Warmup:
+        path: Path = ("matrix", "warmup")
+        if not isinstance(table, dict):
+            self.problem(path, "'warmup' must be a table: [matrix.warmup]")
+            return Warmup()
+        self.keys(table, path, _WARMUP_KEYS, "[matrix.warmup]")
+        usual = Warmup()
+        low = self.number(table, path, "min_repeats", usual.min_repeats, 0, int)
+        high = self.number(table, path, "max_repeats", max(usual.max_repeats, low), 0, int)
+        if high < low:
+            self.problem((*path, "max_repeats"), f"'max_repeats' {high} is below 'min_repeats'")
+        tolerance = self.number(table, path, "tolerance", usual.tolerance, 0, float)
+        return Warmup(min_repeats=low, max_repeats=high, tolerance=tolerance)
+
+    def row(self, table: Any, path: Path) -> WorkloadRow | None:
+        if not isinstance(table, dict):
+            self.problem(path, "'workload' must be written as tables: [[workload]]")
+            return None
+        self.keys(table, path, _ROW_KEYS, "[[workload]]")
+        name = table.get("name")
+        if not isinstance(name, str) or name not in self.registry:
+            what = f"unknown workload {name!r}" if "name" in table else "'name' is missing"
+            at = (*path, "name") if "name" in table else path
+            self.problem(at, f"{what}{_near(str(name), self.registry)}")
+            return None
+        required = table.get("required", True)
+        if not isinstance(required, bool):
+            self.problem((*path, "required"), f"'required' must be true or false, not {required!r}")
+        return WorkloadRow(
+            name=name,
+            units=self.number(table, path, "units", None, 1, int),
+            required=bool(required),
+            environments=self.environments(table, path),
+            params=self.params(table.get("params", {}), (*path, "params"), name),
+            repeats=self.optional(table, path, "repeats", 1, int),
+            timeout_s=self.optional(table, path, "timeout_s", 0.1, float),
+        )
+
+    def environments(self, table: Mapping[str, Any], path: Path) -> tuple[Any, ...]:
+        path = (*path, "environments") if "environments" in table else path
+        values = table.get("environments")
+        if not isinstance(values, list) or not values:
+            what = "is missing" if values is None else "must be a list that is not empty"
+            self.problem(path, f"'environments' {what}: choose of {', '.join(ENVIRONMENTS)}")
+            return ()
+        for i, value in enumerate(values):
+            if value not in ENVIRONMENTS:
+                near = _near(str(value), ENVIRONMENTS)
+                self.problem((*path, i), f"unknown environment {value!r}{near}")
+            elif value in values[:i]:
+                self.problem((*path, i), f"environment {value!r} is listed twice")
+        return tuple(v for v in values if v in ENVIRONMENTS)
+
+    def params(
+        self, table: Any, path: Path, name: str
+    ) -> tuple[tuple[str, tuple[Scalar, ...]], ...]:
+        if not isinstance(table, dict):
+            self.problem(path, "'params' must be a table: [workload.params]")
+            return ()
+        known = self.registry[name].params
+        rows = []
+        for key, given in sorted(table.items()):
+            at = (*path, key)
+            if key not in known:
+                self.problem(at, f"workload {name!r} has no parameter {key!r}{_near(key, known)}")
+                continue
+            values = given if isinstance(given, list) else [given]
+            if not values:
+                self.problem(at, f"parameter {key!r} of {name!r} has an empty list of values")
+            taken: list[Scalar] = []
+            for i, value in enumerate(values):
+                spot = (*at, i) if isinstance(given, list) else at
+                try:
+                    checked = check_value(known[key].check(value), f"parameter {key!r}")
+                except (ValueError, InputError) as err:
+                    why = f"{err.expected}" if isinstance(err, InputError) else str(err)
+                    self.problem(spot, f"parameter {key!r} of {name!r}: {why}")
+                    continue
+                if spell(checked) in map(spell, taken):
+                    self.problem(spot, f"parameter {key!r} of {name!r}: {value!r} is listed twice")
+                taken.append(checked)
+            rows.append((key, tuple(taken)))
+        return tuple(rows)
+
+    def duplicates(self, rows: list[WorkloadRow | None]) -> None:
+        seen: dict[object, int] = {}
+        for i, row in enumerate(rows):
+            for point in row.points() if row else ():
+                for env in row.environments if row else ():
+                    key = (row.name if row else "", point, env)
+                    first = seen.setdefault(key, i)
+                    if first != i:
+                        line = line_of(self.lines, ("workload", first))
+                        self.problem(
+                            ("workload", i),
+                            f"workload {key[0]!r} with {dict(point)} in {env!r} is already "
+                            f"in the table of line {line}",
+                        )
+
+
+_KINDS = {int: "whole number", float: "number"}
+
+
+def _near(word: str, valid: Iterable[str]) -> str:
+    names = sorted(valid)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; valid are {', '.join(names)}" if names else "; it takes none"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

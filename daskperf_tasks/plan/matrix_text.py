@@ -1,0 +1,52 @@
+"""A :class:`Matrix` written back as TOML: a changed matrix stays repeatable from its plan."""
+
+from __future__ import annotations
+
+import json
+
+from daskperf_tasks.plan.matrix import Matrix
+
+
+def render(matrix: Matrix) -> str:
+    """Return TOML that :func:`load_matrix` reads as the same matrix."""
+    w = matrix.warmup
+    out = [
+        "[matrix]",
+        f"name = {_toml(matrix.name)}",
+        f"seed = {matrix.seed}",
+        f"rounds = {matrix.rounds}",
+        f"repeats = {matrix.repeats}",
+        f"max_attempts = {matrix.max_attempts}",
+        f"timeout_s = {_toml(matrix.timeout_s)}",
+    ]
+    if matrix.only:
+        out.append(f"only = {_toml(list(matrix.only))}")
+    out += [
+        "",
+        "[matrix.warmup]",
+        f"min_repeats = {w.min_repeats}",
+        f"max_repeats = {w.max_repeats}",
+        f"tolerance = {_toml(w.tolerance)}",
+    ]
+    for row in matrix.workloads:
+        out += [
+            "",
+            "[[workload]]",
+            f"name = {_toml(row.name)}",
+            f"units = {row.units}",
+            f"required = {_toml(row.required)}",
+            f"environments = {_toml(list(row.environments))}",
+        ]
+        if row.repeats is not None:
+            out.append(f"repeats = {row.repeats}")
+        if row.timeout_s is not None:
+            out.append(f"timeout_s = {_toml(row.timeout_s)}")
+        if row.params:
+            out.append("[workload.params]")
+            out += [f"{name} = {_toml(list(values))}" for name, values in row.params]
+    return "\n".join(out) + "\n"
+
+
+def _toml(value: object) -> str:
+    # JSON and TOML spell these the same: strings, numbers, booleans and lists of them.
+    return json.dumps(value, ensure_ascii=True)

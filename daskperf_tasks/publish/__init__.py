@@ -1,0 +1,1 @@
+"""Upload with read-back, the history index, notification."""

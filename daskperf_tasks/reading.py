@@ -1,0 +1,235 @@
+"""What the command line reads: lists, one run, two runs, a lane, verification.
+
+Nothing here measures. A run is looked for in the store first and then in the
+spool, so that one that waits for its store, or is in progress, can be seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from daskperf_tasks import stages
+from daskperf_tasks.errors import StoreError, UnknownRunError
+from daskperf_tasks.model.codec import encode
+from daskperf_tasks.model.facts import Preflight
+from daskperf_tasks.model.ids import new_run_id
+from daskperf_tasks.model.plan import Plan
+from daskperf_tasks.settings import Settings
+from daskperf_tasks.store.filesystem import FilesystemStore
+from daskperf_tasks.store.manifest import verify_run
+from daskperf_tasks.store.open import open_store
+from daskperf_tasks.store.protocol import ArtifactStore
+from daskperf_tasks.store.runs import RunRow, list_runs
+
+LATEST = "latest"
+
+
+def sketch_plan(settings: Settings, ask: stages.Ask) -> Plan:
+    """Make a plan without choosing wheels or writing anything."""
+    now = datetime.now(UTC)
+    return stages.plan_of(
+        settings, ask, run_id=new_run_id(now, b"\0\0\0"), created_at=now, arms=("subject",)
+    )
+
+
+def plan_text(plan: Plan) -> str:
+    """Render a plan: its cells as a table, then rounds and estimate."""
+    width = max((len(c.cell_id) for c in plan.cells), default=4)
+    lines = [f"{'cell':<{width}}  units  repeats  required"]
+    lines += [
+        f"{c.cell_id:<{width}}  {c.request.units:5d}  {c.request.repeats:7d}  "
+        f"{'yes' if c.required else 'no'}"
+        for c in plan.cells
+    ]
+    lines.append(
+        f"{len(plan.cells)} cells, {len(plan.rounds)} rounds, seed {plan.seed}, "
+        f"about {plan.estimate_s:.0f} s of measuring for one wheel"
+    )
+    return "\n".join(lines)
+
+
+def check_lane(settings: Settings, *, scheduler: str | None, lane_path: Path | None) -> Preflight:
+    """Run preflight alone against a lane, without a wheel.
+
+    Raises
+    ------
+    ClusterError
+        When the scheduler does not answer within the lane's timeout.
+    """
+    from daskperf_tasks.deploy.lane_file import load_lane
+    from daskperf_tasks.preflight.check import preflight
+
+    path = lane_path or settings.lane
+    lane = load_lane(path, scheduler=scheduler)
+    return preflight(lane.scheduler, lane=lane, subject=None)
+
+
+def preflight_text(seen: Preflight) -> str:
+    """Render facts and findings: one line a process, then what was found."""
+    lines = [f"{'role':<10}{'name':<14}{'host':<20}{'threads':>7}  {'python':<9}dask"]
+    lines += [
+        f"{f.role:<10}{f.name:<14}{f.host:<20}{f.nthreads or '-':>7}  {f.python:<9}"
+        f"{f.versions.get('dask', 'missing')}"
+        for f in seen.facts
+    ]
+    lines += [str(f) for f in seen.findings] or ["no findings"]
+    lines.append("blocked: nothing may be measured" if seen.blocked else "fit to measure")
+    return "\n".join(lines)
+
+
+def all_runs(settings: Settings) -> tuple[RunRow, ...]:
+    """Return the runs of the store and of the spool, oldest first.
+
+    A run in both is shown as the store has it.
+
+    Raises
+    ------
+    StoreError
+        When the store does not answer.
+    """
+    rows = {r.run_id: r for r in list_runs(FilesystemStore(settings.spool))}
+    for run_id, row in list(rows.items()):
+        if row.state in ("complete", "partial", "failed"):
+            rows[run_id] = replace(row, reasons=(*row.reasons, "waits in the spool"))
+    rows |= {r.run_id: r for r in list_runs(open_store(settings.store))}
+    return tuple(rows[k] for k in sorted(rows))
+
+
+def runs_text(rows: Sequence[RunRow]) -> str:
+    """Render a list of runs as a table."""
+    if not rows:
+        return "no runs yet: `make nightly` or `daskperf run nightly` makes the first"
+    lines = [f"{'run':<24}  {'state':<12}{'green':<7}{'matrix':<12}subject"]
+    for row in rows:
+        green = "-" if row.green is None else ("yes" if row.green else "no")
+        line = f"{row.run_id:<24}  {row.state:<12}{green:<7}{row.matrix or '-':<12}{row.subject or '-'}"
+        lines.append(line + (f"  ({row.reasons[0]})" if row.reasons else ""))
+    return "\n".join(lines)
+
+
+def find_run(settings: Settings, run_id: str) -> tuple[str, ArtifactStore]:
+    """Return a run's full id and the store that holds it.
+
+    Parameters
+    ----------
+    settings
+        Where to look.
+    run_id
+        A run id, its unique beginning, or ``latest``.
+
+    Raises
+    ------
+    UnknownRunError
+        When there is none or more than one.
+    """
+    spool = FilesystemStore(settings.spool)
+    spooled = [r.run_id for r in list_runs(spool)]
+    trouble = ""
+    stored: list[str] = []
+    store: ArtifactStore | None = None
+    try:
+        store = open_store(settings.store)
+        stored = [r.run_id for r in list_runs(store)]
+    except StoreError as err:
+        # The spool may still know it; if not, the store's silence is part of the answer.
+        trouble = f"; the store could not be asked: {err.message}"
+    known = sorted({*spooled, *stored})
+    hits = known[-1:] if run_id == LATEST else [k for k in known if k.startswith(run_id)]
+    if len(hits) != 1:
+        raise UnknownRunError(
+            "no such run" if not hits else "more than one run begins like this",
+            where=f"{settings.store} and {settings.spool}",
+            expected="a run id, its unique beginning, or 'latest'",
+            found=run_id + (f" ({len(hits)} runs)" if hits else "") + trouble,
+            todo="`daskperf list` shows what there is",
+        )
+    [found] = hits
+    return found, (store if store is not None and found in stored else spool)
+
+
+def show_run(settings: Settings, run_id: str) -> tuple[dict[str, Any], str]:
+    """Return a run as a document and as the terminal summary."""
+    found, store = find_run(settings, run_id)
+    inputs = stages.report_inputs(store, found)
+    from daskperf_tasks.report.terminal import terminal_summary
+
+    document = {
+        "run_id": found,
+        "store": store.url,
+        "stage_seconds": stages.stage_seconds(store, found),
+        **{
+            name: encode(part) if part is not None else None
+            for name, part in (
+                ("manifest", inputs.manifest),
+                ("subjects", inputs.subjects),
+                ("local", inputs.summaries.get("local")),
+                ("remote", inputs.summaries.get("remote")),
+                ("comparison", inputs.comparison),
+                ("verdicts", inputs.verdicts),
+                ("diagnosis", inputs.diagnosis),
+                ("validation", inputs.validation),
+            )
+        },
+    }
+    return document, terminal_summary(inputs)
+
+
+def compare_runs(settings: Settings, run_a: str, run_b: str) -> tuple[dict[str, Any], str]:
+    """Compare the subjects of two stored runs cell by cell.
+
+    Runs of two nights differ by the machine as well as by the wheel, so the
+    answer says what it is: evidence across nights, not a verdict.
+    """
+    from daskperf_tasks.analyse.wheels import compare_previous
+    from daskperf_tasks.store.runs import load_blocks
+
+    id_a, store_a = find_run(settings, run_a)
+    id_b, store_b = find_run(settings, run_b)
+    inputs_a, inputs_b = (stages.report_inputs(s, i) for s, i in ((store_a, id_a), (store_b, id_b)))
+    blocks_a, blocks_b = load_blocks(store_a, id_a), load_blocks(store_b, id_b)
+    sha_a, sha_b = (i.subjects.subject.sha256 if i.subjects else None for i in (inputs_a, inputs_b))
+    same = None if None in (sha_a, sha_b) else sha_a == sha_b
+    plan_b = inputs_b.plan
+    if plan_b is None:
+        raise UnknownRunError("the run has no plan", where=id_b, todo="name a run that was planned")
+    pairs = compare_previous(plan_b, blocks_b, blocks_a, same_subject=same)
+    document = {"a": id_a, "b": id_b, "same_subject": same, "cells": encode(pairs)}
+    width = max((len(p.cell_id) for p in pairs), default=4)
+    wheel = {True: "the same wheel", False: "different wheels", None: "wheels unknown"}[same]
+    lines = [f"{id_b} against {id_a} ({wheel}); ratio of makespans, above 1 is slower", ""]
+    for pair in pairs:
+        shown = (
+            pair.ratio.missing
+            if not hasattr(pair.ratio, "value")
+            else f"{pair.ratio.value:6.3f}  [{pair.ratio.low:.3f}, {pair.ratio.high:.3f}]"
+        )
+        lines.append(f"{pair.cell_id:<{width}}  {shown}  {pair.verdict}")
+    return document, "\n".join(lines)
+
+
+def rebuild_run(settings: Settings, run_id: str) -> dict[str, Any]:
+    """Make everything after measuring again from a run's raw artifacts."""
+    found, store = find_run(settings, run_id)
+    return stages.rebuild(settings, found, store)
+
+
+def verify_stored(settings: Settings, run_id: str) -> tuple[str, tuple[str, ...]]:
+    """Read a run back and return its problems."""
+    found, store = find_run(settings, run_id)
+    return found, tuple(verify_run(store, found))
+
+
+def drain_spool(settings: Settings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Publish what waits in the spool; return what was published and what still waits."""
+    from daskperf_tasks.publish.publish import drain, pending
+
+    spool = FilesystemStore(settings.spool)
+    done: tuple[str, ...] = ()
+    with contextlib.suppress(StoreError):
+        done = tuple(drain(spool, open_store(settings.store)))
+    return done, tuple(pending(spool))

@@ -1,0 +1,1 @@
+"""The measuring protocol and the driver that owns clients and environments."""

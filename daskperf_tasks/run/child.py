@@ -1,0 +1,130 @@
+"""The measuring process as its supervisor sees it: start, events, end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from daskperf_tasks.run.spec import RoundSpec
+
+#: As Dask's nannies set them for workers: native libraries shall not start threads of
+#: their own beside Dask's, and freed memory goes back to the system early.
+_THREADS = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MALLOC_TRIM_THRESHOLD_": "65536",
+}
+_KEPT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
+#: Seconds to leave by itself once it closes.
+_CLOSE_S = 20.0
+
+
+def child_environment(spec: RoundSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of the measuring process.
+
+    Without Airflow's variables and Python's own switches; the wheel's folder
+    comes first on the import path. The hash seed is another one in every round,
+    and follows from run and round, so that a round can be repeated as it was.
+    """
+    env = {
+        name: value
+        for name, value in environ.items()
+        if name in _KEPT or not name.startswith(("AIRFLOW", "_AIRFLOW", "PYTHON"))
+    }
+    root = str(Path(__file__).resolve().parent.parent.parent)
+    path = [spec.wheel_folder, root, *environ.get("PYTHONPATH", "").split(os.pathsep)]
+    env["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(p for p in path if p))
+    seed = int.from_bytes(spec.run_id[-6:].encode(), "big") * 31 + spec.round.index
+    env["PYTHONHASHSEED"] = str(seed % 4294967295)
+    env["PYTHONUNBUFFERED"] = "1"
+    return env | _THREADS
+
+
+class Child:
+    """A measuring process in a process group of its own."""
+
+    def __init__(self, spec: RoundSpec, text: str, log: IO[bytes]) -> None:
+        reading, writing = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "daskperf_tasks.run.round_main",
+                    str(writing),
+                    str(os.getpid()),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=child_environment(spec, os.environ),
+                pass_fds=(writing,),
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        self._events = reading
+        self._buffer = b""
+        stdin = self._process.stdin
+        assert stdin is not None  # it is a pipe
+        # When it died at once, the events will tell.
+        with contextlib.suppress(BrokenPipeError), stdin:
+            stdin.write(text.encode())
+
+    @property
+    def pid(self) -> int:
+        """Its process id, also that of its group."""
+        return self._process.pid
+
+    def next_event(self, deadline: float) -> dict[str, Any] | None:
+        """Return the next event; None when the process closed the pipe.
+
+        Raises
+        ------
+        TimeoutError
+            When ``deadline`` (monotonic clock) passes before.
+        """
+        while b"\n" not in self._buffer:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            ready, _, _ = select.select([self._events], [], [], min(left, 60.0))
+            if not ready:
+                continue
+            data = os.read(self._events, 65536)
+            if not data:
+                return None
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        event: dict[str, Any] = json.loads(line)
+        return event
+
+    def end(self) -> int:
+        """Wait for the exit, kill what is left of the group; return the exit code."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_CLOSE_S)
+        return self.kill()
+
+    def kill(self) -> int:
+        """Kill the process group; return the exit code (negative: the signal)."""
+        with contextlib.suppress(ProcessLookupError):  # all of it has gone already
+            os.killpg(self.pid, signal.SIGKILL)
+        code = self._process.wait()
+        if self._events >= 0:
+            os.close(self._events)
+            self._events = -1
+        return code

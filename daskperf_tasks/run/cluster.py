@@ -1,0 +1,338 @@
+"""Distributed environments: a local cluster laid out like the lane, and the lane itself."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from typing import Any
+
+from daskperf_tasks.collect.host_load import machine_id
+from daskperf_tasks.collect.task_stream import TaskRow
+from daskperf_tasks.collect.workers import cluster_workers
+from daskperf_tasks.errors import ClusterError, DeployError
+from daskperf_tasks.model.block import Member
+from daskperf_tasks.model.ids import Environment
+from daskperf_tasks.model.measured import Measured, Missing
+from daskperf_tasks.run import probes
+from daskperf_tasks.run.look import MIB, Look
+from daskperf_tasks.run.spec import RoundSpec
+from daskperf_tasks.workloads.protocol import Built
+
+
+class Connection:
+    """A client and, for the local side, the cluster that it owns."""
+
+    def __init__(self, client: Any, spec: RoundSpec, cluster: Any = None) -> None:
+        self.client = client
+        self.spec = spec
+        self.cluster = cluster
+        self.warnings: tuple[str, ...] = ()
+        self.subject_version = spec.subject_version
+        #: Index of the next task row on the scheduler; None before the first look.
+        self._index: int | None = None
+        self.removed: set[str] = set()
+
+    @classmethod
+    def local(cls, spec: RoundSpec) -> Connection:
+        """Start a local cluster with the lane's layout."""
+        from distributed import Client, LocalCluster
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                cluster = LocalCluster(
+                    n_workers=spec.layout.workers,
+                    threads_per_worker=spec.layout.threads,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    worker_dashboard_address=None,
+                )
+                client = Client(cluster, set_as_default=False, timeout=spec.open_timeout_s)
+            except (OSError, TimeoutError, RuntimeError) as err:
+                raise ClusterError(
+                    "the local cluster did not start",
+                    expected=f"{spec.layout.workers} workers within {spec.open_timeout_s:g} s",
+                    found=f"{type(err).__name__}: {err}",
+                ) from err
+            return cls(client, spec, cluster)._ready(caught)
+
+    @classmethod
+    def remote(cls, spec: RoundSpec) -> Connection:
+        """Connect to the lane's scheduler."""
+        from distributed import Client
+
+        if not spec.scheduler:
+            raise ClusterError(
+                "a remote cell needs a scheduler address",
+                todo="give --scheduler, or a lane file",
+            )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                client = Client(
+                    spec.scheduler,
+                    timeout=min(spec.open_timeout_s, 20.0),
+                    set_as_default=False,
+                    name="daskperf",
+                )
+            except (OSError, TimeoutError, ValueError) as err:
+                raise ClusterError(
+                    "the scheduler does not answer",
+                    where=spec.scheduler,
+                    found=f"{type(err).__name__}: {err}",
+                    todo="check that it runs and that this host may connect to it",
+                ) from err
+            return cls(client, spec)._ready(caught)
+
+    def _ready(self, caught: list[warnings.WarningMessage]) -> Connection:
+        try:
+            self._wait_for_workers()
+            self._wait_until_idle()
+            self._check_subject()
+            self._drop_slots()
+        except BaseException:
+            self.close()
+            raise
+        self.warnings = tuple(dict.fromkeys(str(w.message) for w in caught))
+        return self
+
+    def _wait_for_workers(self) -> None:
+        wanted = self.spec.layout.workers
+        try:
+            self.client.wait_for_workers(wanted, timeout=self.spec.open_timeout_s)
+        except TimeoutError as err:
+            raise ClusterError(
+                "workers are missing",
+                where=self.spec.scheduler or "local cluster",
+                expected=f"{wanted} workers within {self.spec.open_timeout_s:g} s",
+                found=", ".join(m.name for m in self.members()) or "none",
+                todo="check the workers' logs; a worker that keeps dying is restarted by its nanny",
+            ) from err
+
+    def _wait_until_idle(self) -> None:
+        """Restart workers that still run tasks of a measuring process that is gone."""
+        deadline = time.monotonic() + 2.0
+        while True:
+            looks = self.client.run(probes.worker_look)
+            busy = [address for address, look in looks.items() if look["executing"]]
+            if not busy:
+                return
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+        self.client.restart_workers(busy, timeout=self.spec.open_timeout_s)
+        self._wait_for_workers()
+
+    def _check_subject(self) -> None:
+        name = self.spec.import_name
+        if not name:
+            return
+        answers = self.client.run(
+            probes.worker_subject, import_name=name, on_error="return", nanny=False
+        )
+        for address, answer in answers.items():
+            if isinstance(answer, BaseException):
+                raise DeployError(
+                    f"{name} cannot be imported on a worker",
+                    where=address,
+                    found=f"{type(answer).__name__}: {answer}",
+                )
+            if answer[0] != self.spec.subject_version:
+                raise DeployError(
+                    f"a worker imports another version of {name}",
+                    where=f"{address}: {answer[1]}",
+                    expected=self.spec.subject_version,
+                    found=answer[0],
+                    todo="deploy again; a worker that joined later does not have the wheel",
+                )
+
+    def _drop_slots(self) -> None:
+        self.client.run(probes.drop_slot)
+        self.client.run_on_scheduler(probes.drop_slots)
+
+    def members(self) -> tuple[Member, ...]:
+        """Ask the scheduler who its workers are."""
+        return _members(self._scheduler_look(None)["members"])
+
+    def _scheduler_look(self, since: int | None) -> dict[str, Any]:
+        answer: dict[str, Any] = self.client.run_on_scheduler(
+            probes.scheduler_look, client_id=self.client.id, since=since
+        )
+        return answer
+
+    def look(self) -> Look:
+        """Read all totals, and the tasks since the look before."""
+        scheduler = self._scheduler_look(self._index)
+        self._index = scheduler["index"]
+        workers = self.client.run(probes.worker_look, on_error="ignore")
+        names = {address: name for name, _, _, address in scheduler["members"]}
+        here = machine_id()
+        in_client = scheduler["pid"] == os.getpid() and scheduler["machine"] == here
+        others = 0.0
+        if self.cluster is None:
+            others = sum(w["cpu_s"] for w in workers.values() if w["machine"] == here)
+            others += scheduler["cpu_s"] if scheduler["machine"] == here else 0.0
+        return Look(
+            members=_members(scheduler["members"]),
+            worker_cpu_s={w["id"]: w["cpu_s"] for w in workers.values()},
+            scheduler_cpu_s=Missing(missing="the local cluster's scheduler runs in the client")
+            if in_client
+            else scheduler["cpu_s"],
+            rss_mib=max(w["rss"] for w in workers.values()) / MIB
+            if workers
+            else Missing(missing="no worker answered"),
+            rows=_rows(scheduler, names),
+            transfer_bytes=_transfers(workers),
+            fine={w["id"]: w["fine"] for w in workers.values()},
+            others_cpu_s=others,
+        )
+
+    def watch(self) -> None:
+        """Let the scheduler tell which workers leave; see ``removed``."""
+        self.removed.clear()
+        self.client.subscribe_topic("all", self._hear)
+
+    def unwatch(self) -> None:
+        """Stop listening."""
+        self.client.unsubscribe_topic("all")
+
+    def _hear(self, event: tuple[float, Any]) -> None:
+        _, message = event
+        if isinstance(message, dict) and message.get("action") == "remove-worker":
+            self.removed.add(str(message.get("worker")))
+
+    def restart_busy(self) -> None:
+        """Restart the workers that hang in a task."""
+        self._wait_until_idle()
+
+    def close(self) -> None:
+        """Close the client, and the cluster if it is ours."""
+        for closing in (self.client, self.cluster):
+            if closing is None:
+                continue
+            try:
+                closing.close(timeout=10)
+            except (OSError, TimeoutError, RuntimeError) as err:
+                print(f"closing {type(closing).__name__}: {type(err).__name__}: {err}", flush=True)
+
+
+class ClusterEnvironment:
+    """Cells of one distributed environment; several share a connection."""
+
+    def __init__(self, connection: Connection, env: Environment) -> None:
+        self._connection = connection
+        self._env = env
+        self._options: dict[str, Any] = {}
+        self._futures: list[Any] = []
+        self._address = ""
+        members = connection.members()
+        self.processes = 1 if env == "remote-threads" else len(members)
+        if env == "remote-threads":
+            self.threads = members[0].nthreads
+        elif env == "remote-processes":
+            self.threads = len(members)
+        else:
+            self.threads = sum(m.nthreads for m in members)
+
+    @property
+    def subject_version(self) -> str:
+        """Version that was found on all workers."""
+        return self._connection.subject_version
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings of connecting, such as versions that differ."""
+        return self._connection.warnings
+
+    def begin(self) -> None:
+        """Restrict tasks to one worker, or to one at a time in each."""
+        connection = self._connection
+        if self._env == "remote-threads":
+            info = connection.client.scheduler_info(n_workers=-1)["workers"]
+            self._address = min(info, key=lambda a: str(info[a]["name"]))
+            self._options = {"workers": [self._address], "allow_other_workers": False}
+            connection.watch()
+        elif self._env == "remote-processes":
+            connection.client.run(probes.add_slot)
+            self._options = {"resources": {probes.SLOT: 1}}
+
+    def end(self) -> None:
+        """Lift the restrictions."""
+        self._futures = []
+        if self._env == "remote-threads":
+            self._connection.unwatch()
+        elif self._env == "remote-processes":
+            self._connection._drop_slots()
+
+    def compute(self, built: Built) -> tuple[Any, ...]:
+        """Submit the graph and gather the results."""
+        client = self._connection.client
+        self._futures = client.compute(
+            built.collections,
+            optimize_graph=built.optimize_graph,
+            traverse=False,
+            **self._options,
+        )
+        return tuple(client.gather(self._futures))
+
+    def look(self) -> Look:
+        """Release the last results and read all totals."""
+        self._futures = []
+        return self._connection.look()
+
+    def members(self) -> tuple[Member, ...]:
+        """Return the cluster's workers."""
+        return self._connection.members()
+
+    def lost(self) -> str | None:
+        """Say that the only worker that may run the tasks has gone."""
+        if self._address and self._address in self._connection.removed:
+            return f"the worker {self._address}, to which the tasks are bound, left"
+        return None
+
+    def workers(self) -> list[dict[str, Any]]:
+        """Return the scheduler's description of the workers."""
+        info = self._connection.client.scheduler_info(n_workers=-1)
+        return cluster_workers(self._env, info)
+
+    @property
+    def connection(self) -> Connection:
+        """The connection that it uses."""
+        return self._connection
+
+
+def _members(rows: list[tuple[str, str, int, str]]) -> tuple[Member, ...]:
+    found = [Member(name=n, worker_id=i, nthreads=threads) for n, i, threads, _ in rows]
+    return tuple(sorted(found, key=lambda m: m.name))
+
+
+def _rows(scheduler: dict[str, Any], names: dict[str, str]) -> tuple[TaskRow, ...] | Missing:
+    if scheduler["lost"]:
+        return Missing(
+            missing=f"the scheduler's task stream lost {scheduler['lost']} rows; raise "
+            "distributed.scheduler.dashboard.tasks.task-stream-length"
+        )
+    return tuple(
+        TaskRow(
+            key=key,
+            name=name,
+            worker=worker,
+            worker_name=names.get(worker, ""),
+            thread=thread,
+            nbytes=nbytes,
+            spans=tuple((action, start, stop) for action, start, stop in spans),
+        )
+        for key, name, worker, thread, nbytes, spans in scheduler["rows"]
+    )
+
+
+def _transfers(workers: dict[str, Any]) -> Measured:
+    parts = [w["transfer_bytes"] for w in workers.values()]
+    if any(part is None for part in parts):
+        return Missing(
+            missing="a worker's log of transfers lost rows; raise "
+            "distributed.admin.low-level-log-length"
+        )
+    return float(sum(parts))

@@ -1,0 +1,132 @@
+"""Where blocks run: what an environment offers, and how they are opened, once a round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from daskperf_tasks.collect.task_stream import TaskRow
+from daskperf_tasks.model.block import Member
+from daskperf_tasks.model.ids import Environment, Side
+from daskperf_tasks.run.cluster import ClusterEnvironment, Connection
+from daskperf_tasks.run.look import Look
+from daskperf_tasks.run.single import ProcessesEnvironment, ThreadsEnvironment
+from daskperf_tasks.run.spec import RoundSpec
+from daskperf_tasks.workloads.protocol import Built
+
+__all__ = ["Environments", "Look", "RunEnvironment", "TaskRow"]
+
+
+class RunEnvironment(Protocol):
+    """An open environment."""
+
+    @property
+    def threads(self) -> int:
+        """Tasks that can run at once."""
+        ...
+
+    @property
+    def processes(self) -> int:
+        """Processes that they run in."""
+        ...
+
+    @property
+    def subject_version(self) -> str:
+        """Version of the subject that its processes import."""
+        ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings that opening it gave."""
+        ...
+
+    def begin(self) -> None:
+        """Make ready for a block."""
+        ...
+
+    def compute(self, built: Built) -> tuple[Any, ...]:
+        """Compute the collections: the timed part, and nothing but it."""
+        ...
+
+    def look(self) -> Look:
+        """Release the last results and read all running totals."""
+        ...
+
+    def members(self) -> tuple[Member, ...]:
+        """Return who computes at this moment."""
+        ...
+
+    def lost(self) -> str | None:
+        """Say what makes waiting for the result pointless, without asking anybody."""
+        ...
+
+    def end(self) -> None:
+        """Undo what ``begin`` did."""
+        ...
+
+    def workers(self) -> list[dict[str, Any]]:
+        """Return worker metadata for ``workers.json``."""
+        ...
+
+
+@dataclass(slots=True)
+class Environments:
+    """Opens each environment when it is first needed, and closes all in the end."""
+
+    spec: RoundSpec
+    _open: dict[Environment, RunEnvironment] = field(default_factory=dict)
+    _connections: dict[Side, Connection] = field(default_factory=dict)
+
+    def get(self, env: Environment) -> RunEnvironment:
+        """Return the open environment, opening it if need be.
+
+        Raises
+        ------
+        InfraError, ProductError
+            When it cannot be opened, or imports another subject.
+        """
+        if env not in self._open:
+            self._open[env] = self._make(env)
+        return self._open[env]
+
+    def _make(self, env: Environment) -> RunEnvironment:
+        if env == "threads":
+            return ThreadsEnvironment(self.spec)
+        if env == "processes":
+            return ProcessesEnvironment(self.spec)
+        return ClusterEnvironment(self.connection("local" if env == "local" else "remote"), env)
+
+    def connection(self, side: Side) -> Connection:
+        """Return the connection to a side's cluster, opening it if need be."""
+        if side not in self._connections:
+            opener = Connection.local if side == "local" else Connection.remote
+            self._connections[side] = opener(self.spec)
+        return self._connections[side]
+
+    def opened(self) -> dict[Environment, RunEnvironment]:
+        """Return what is open."""
+        return dict(self._open)
+
+    def drop(self, env: Environment) -> None:
+        """Close an environment that cannot be trusted any more; the next use opens it anew."""
+        found = self._open.pop(env, None)
+        if isinstance(found, ProcessesEnvironment):
+            found.kill()
+        if isinstance(found, ClusterEnvironment):
+            side: Side = "local" if env == "local" else "remote"
+            connection = self._connections.pop(side, None)
+            for name in [n for n, e in self._open.items() if isinstance(e, ClusterEnvironment)]:
+                if (name == "local") == (env == "local"):
+                    del self._open[name]
+            if connection is not None:
+                connection.close()
+
+    def close(self) -> None:
+        """Close everything."""
+        for env in self._open.values():
+            if isinstance(env, ThreadsEnvironment | ProcessesEnvironment):
+                env.close()
+        for connection in self._connections.values():
+            connection.close()
+        self._open.clear()
+        self._connections.clear()

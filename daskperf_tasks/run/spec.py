@@ -1,0 +1,122 @@
+"""What the measuring process is told, as one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from daskperf_tasks.model.block import BlockResult
+from daskperf_tasks.model.codec import Stored
+from daskperf_tasks.model.ids import Arm
+from daskperf_tasks.model.plan import Plan, PlannedCell, Round
+from daskperf_tasks.model.subject import Subject
+
+#: Beyond its limit a block gets this long to end by itself before its process is killed.
+GRACE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A block to be measured next."""
+
+    planned: PlannedCell
+    #: From 1.
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Worker processes and their threads: the lane's, and so the local environments'."""
+
+    workers: int
+    #: Threads of each worker process.
+    threads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundSpec(Stored):
+    """One round, as the measuring process gets it on its standard input."""
+
+    SCHEMA: ClassVar[str] = "daskperf.round"
+    VERSION: ClassVar[int] = 1
+
+    run_id: str
+    round: Round
+    #: How many rounds the run has, for messages.
+    rounds_total: int
+    #: The blocks to measure, in order.
+    turns: tuple[Turn, ...]
+    max_attempts: int
+    subject_sha256: str
+    #: Version that every measured process must import.
+    subject_version: str
+    import_name: str
+    #: Address of the remote cluster's scheduler; empty when no cell is remote.
+    scheduler: str
+    #: Folder of this arm's wheel on this host; empty: whatever is installed.
+    wheel_folder: str
+    #: Root of the ledger (a folder), where blocks and logs are written.
+    ledger: str
+    layout: Layout
+    #: Seconds for a scheduler to answer, workers to come back, a local cluster to start.
+    open_timeout_s: float = 60.0
+    #: More of others' work than this on the driver's host (cores) makes a block invalid;
+    #: None: it is only recorded.
+    max_foreign_cores: float | None = None
+
+    @property
+    def arm(self) -> Arm:
+        """Which wheel."""
+        return self.round.arm
+
+
+def round_spec(
+    plan: Plan,
+    round_: Round,
+    *,
+    subject: Subject,
+    wheel_folder: str,
+    scheduler: str,
+    layout: Layout,
+    ledger: str,
+    blocks: Iterable[BlockResult] = (),
+    open_timeout_s: float = 60.0,
+    max_foreign_cores: float | None = None,
+) -> RoundSpec:
+    """Return the spec of a round.
+
+    Parameters
+    ----------
+    blocks
+        What the ledger holds of this run already: cells with a valid block in
+        this round are left out, the others go on with their next attempt.
+    """
+    tried: dict[str, int] = {}
+    done: set[str] = set()
+    for block in blocks:
+        if (block.round, block.arm) == (round_.index, round_.arm):
+            tried[block.cell_id] = max(tried.get(block.cell_id, 0), block.attempt)
+            if block.valid:
+                done.add(block.cell_id)
+    turns = tuple(
+        Turn(planned=plan.cell(cell_id), attempt=tried.get(cell_id, 0) + 1)
+        for cell_id in round_.order
+        if cell_id not in done and tried.get(cell_id, 0) < plan.max_attempts
+    )
+    return RoundSpec(
+        run_id=plan.run_id,
+        round=round_,
+        rounds_total=len(plan.rounds),
+        turns=turns,
+        max_attempts=plan.max_attempts,
+        subject_sha256=subject.sha256,
+        subject_version=subject.version,
+        import_name=subject.import_name,
+        scheduler=scheduler,
+        wheel_folder=wheel_folder,
+        ledger=ledger,
+        layout=layout,
+        open_timeout_s=open_timeout_s,
+        max_foreign_cores=max_foreign_cores,
+    )

@@ -1,0 +1,224 @@
+"""Runs a round in measuring processes, and gives every block an outcome whatever they do."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from daskperf_tasks.model.block import BlockResult, Failure, Outcome, Success, Timeout
+from daskperf_tasks.model.codec import dumps, loads
+from daskperf_tasks.run.block import Fault, write_block
+from daskperf_tasks.run.child import Child
+from daskperf_tasks.run.progress import block_line
+from daskperf_tasks.run.round_main import FRESH_PLEASE
+from daskperf_tasks.run.spec import GRACE_S, RoundSpec, Turn
+from daskperf_tasks.run.unmeasured import unmeasured_block
+from daskperf_tasks.store.keys import block_file, run_key
+from daskperf_tasks.store.protocol import ArtifactStore
+
+#: Seconds to start, import and read the spec.
+_START_S = 120.0
+#: Lines of the log that a dead process's block quotes.
+_LOG_LINES = 30
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundReport:
+    """What became of a round's cells; their last attempts count."""
+
+    valid: int
+    #: Ran, but was disturbed in every attempt.
+    invalid: int
+    failed: int
+    seconds: float
+
+
+def run_round(spec: RoundSpec, *, store: ArtifactStore, log: Log) -> RoundReport:
+    """Measure all blocks of a round.
+
+    Every block ends up in the store with an outcome: one that hangs is ended
+    at its limit and becomes a ``Timeout``, one whose process dies a
+    ``Failure``; the others go on in a fresh process. Cells whose block does not
+    count are measured again until ``spec.max_attempts``. Called again after a
+    crash, it goes on where the store says.
+
+    Parameters
+    ----------
+    spec
+        From :func:`daskperf_tasks.run.spec.round_spec`.
+    store
+        The ledger; the measuring process writes to ``spec.ledger``, its folder.
+    log
+        Gets a line for people about every block.
+    """
+    start = time.monotonic()
+    todo = _fresh_turns(spec, store, spec.turns)
+    while todo:
+        _one_pass(spec, store, log, todo)
+        todo = _fresh_turns(spec, store, todo)
+    finals = [_last(spec, store, turn) for turn in spec.turns]
+    valid = sum(b is not None and b.valid for b in finals)
+    failed = sum(b is None or not isinstance(b.outcome, Success) for b in finals)
+    return RoundReport(
+        valid=valid,
+        invalid=len(finals) - valid - failed,
+        failed=failed,
+        seconds=time.monotonic() - start,
+    )
+
+
+def _one_pass(spec: RoundSpec, store: ArtifactStore, log: Log, turns: tuple[Turn, ...]) -> None:
+    """Give every turn one attempt, in as many processes as that takes."""
+    left = list(turns)
+    while left:
+        before = len(left)
+        text = dumps(replace(spec, turns=tuple(left)))
+        path = Path(spec.ledger, run_key(spec.run_id, "logs", f"round-{spec.round.index}.log"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            child = Child(spec, text, file)
+            try:
+                ended = _follow(spec, store, log, child, left)
+            finally:
+                child.kill()
+        if left and (ended is not None or len(left) == before):
+            turn = left.pop(0)
+            outcome = ended or _End(phase="", code=FRESH_PLEASE, after_s=0.0)
+            _write(spec, store, log, turn, outcome.of_block(path))
+        elif ended is not None:
+            log(f"round {spec.round.index + 1}: {ended.says()}; see {path}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """How a process ended that did not do its work."""
+
+    #: Name of its last event: what it was doing.
+    phase: str
+    #: Exit code, or None when it was killed because its time was up.
+    code: int | None
+    after_s: float
+
+    def of_block(self, path: Path) -> Outcome:
+        """Return what that makes of the block it was at."""
+        if self.code is None and self.phase == "start":
+            return Timeout(after_s=round(self.after_s, 3))
+        tail = path.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        return Failure(
+            fault=_FAULT.get(self.phase, "harness"),
+            error_type="ProcessDied" if self.code is not None else "ProcessHung",
+            message=self.says(),
+            traceback="\n".join(tail),
+        )
+
+    def says(self) -> str:
+        """Return it in words."""
+        doing = _DOING.get(self.phase, "")
+        if self.code is None:
+            how = f"did not answer for {self.after_s:.0f} s and was killed"
+        elif self.code < 0:
+            how = f"was ended by {_signal_name(-self.code)}"
+        else:
+            how = f"ended with code {self.code}"
+        return f"the measuring process {how} {doing}"
+
+
+_DOING = {
+    "start": "in the middle of the block",
+    "open": "while it opened the environment",
+    "": "before its first block",
+    "done": "between blocks",
+    "sides": "while it described the environments",
+    "profile": "in the profiled pass",
+    "closing": "while it closed the environments",
+}
+_FAULT: dict[str, Fault] = {"start": "product", "open": "infra"}
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _follow(
+    spec: RoundSpec, store: ArtifactStore, log: Log, child: Child, left: list[Turn]
+) -> _End | None:
+    """Follow a process to its end, taking the turns that are done off ``left``.
+
+    Returns None when it did its work or asked for a fresh one.
+    """
+    limit = _START_S
+    phase = ""
+    while True:
+        began = time.monotonic()
+        try:
+            event = child.next_event(began + limit)
+        except TimeoutError:
+            child.kill()
+            return _End(phase=phase, code=None, after_s=time.monotonic() - began)
+        if event is None:
+            code = child.end()
+            if code in (0, FRESH_PLEASE):
+                return None
+            return _End(phase=phase, code=code, after_s=time.monotonic() - began)
+        phase = event["event"]
+        limit = _limit(spec, event)
+        if phase == "done":
+            turn = left.pop(0)
+            result = _read(spec, store, turn)
+            if result is not None:
+                log(block_line(spec, turn, result))
+
+
+def _limit(spec: RoundSpec, event: dict[str, Any]) -> float:
+    kind = event["event"]
+    if kind == "start":
+        return float(event["limit_s"]) + 3 * GRACE_S
+    if kind == "profile":
+        return float(event["limit_s"]) + 60.0
+    return 2 * spec.open_timeout_s + _START_S
+
+
+def _write(spec: RoundSpec, store: ArtifactStore, log: Log, turn: Turn, outcome: Outcome) -> None:
+    result = unmeasured_block(spec, turn, outcome)
+    write_block(store, result)
+    log(block_line(spec, turn, result))
+
+
+def _read(spec: RoundSpec, store: ArtifactStore, turn: Turn) -> BlockResult | None:
+    key = block_file(spec.run_id, turn.planned.cell_id, spec.arm, spec.round.index, turn.attempt)
+    return loads(store.get(key), BlockResult, where=key) if store.exists(key) else None
+
+
+def _last(spec: RoundSpec, store: ArtifactStore, turn: Turn) -> BlockResult | None:
+    """Return the valid attempt of a turn's cell, else the last one."""
+    found = None
+    for attempt in range(1, spec.max_attempts + 1):
+        block = _read(spec, store, replace(turn, attempt=attempt))
+        if block is not None:
+            found = block
+            if block.valid:
+                break
+    return found
+
+
+def _fresh_turns(
+    spec: RoundSpec, store: ArtifactStore, turns: tuple[Turn, ...]
+) -> tuple[Turn, ...]:
+    """Return the turns whose cell still has no valid block, with their next attempt."""
+    todo = []
+    for turn in turns:
+        block = _last(spec, store, turn)
+        if block is None:
+            todo.append(turn)
+        elif not block.valid and block.attempt < spec.max_attempts:
+            todo.append(replace(turn, attempt=block.attempt + 1))
+    return tuple(todo)

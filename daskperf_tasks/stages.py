@@ -1,0 +1,581 @@
+"""One function a stage: load, decide in pure code, act, save.
+
+Both drivers call these and nothing else: Airflow's tasks one by one, the
+command line in one go (:func:`run_chain`). Stages meet only in the artifacts
+of the run's spool, so each can be repeated by its key without doing anything
+twice, and everything after ``measure`` can be rebuilt.
+
+Every function takes the settings and a run id and returns small facts that
+may be shown or passed on; data stays in the ledger.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from daskperf_tasks.derive import (
+    close_run,
+    derive,
+    previous_run,
+    report_inputs,
+    report_into,
+    validate_into,
+)
+from daskperf_tasks.errors import (
+    DeployError,
+    GateRed,
+    InputError,
+    PreflightBlocked,
+    ValidationFailed,
+)
+from daskperf_tasks.model.codec import Stored, dumps
+from daskperf_tasks.model.facts import Lane, Preflight
+from daskperf_tasks.model.ids import Arm, new_run_id
+from daskperf_tasks.model.plan import Plan
+from daskperf_tasks.model.results import (
+    Manifest,
+)
+from daskperf_tasks.model.subject import Deployment, Subject, SubjectSet
+from daskperf_tasks.settings import Settings, checkout
+from daskperf_tasks.stage_clock import stage_clock, stage_records, stage_seconds
+from daskperf_tasks.store import keys
+from daskperf_tasks.store.filesystem import FilesystemStore
+from daskperf_tasks.store.protocol import ArtifactStore
+from daskperf_tasks.store.runs import load, load_blocks, load_or_none
+
+if TYPE_CHECKING:
+    from daskperf_tasks.run.spec import Layout
+
+log = logging.getLogger("daskperf")
+
+T = TypeVar("T", bound=Stored)
+Facts = dict[str, Any]
+
+#: Longest time that a run may hold its lane without renewing the lease, in seconds.
+LEASE_S = 1800.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a driver asks for: the same for a form, a command and a schedule."""
+
+    matrix: str = "nightly"
+    trigger: str = "cli"
+    #: Path of a wheel; None takes the best of the wheel source.
+    wheel: str | None = None
+    #: Path of a reference wheel, ``none`` for none; None takes the last accepted run's.
+    against: str | None = None
+    scheduler: str | None = None
+    n: tuple[int, ...] | None = None
+    repeats: int | None = None
+
+
+def start(settings: Settings, ask: Ask) -> Facts:
+    """Choose the wheels and plan the run.
+
+    Returns
+    -------
+    dict
+        ``run_id``, ``rounds`` (indices to measure), ``cells``, ``subject``,
+        ``reference``, ``estimate_s``.
+
+    Raises
+    ------
+    MatrixError, WheelError
+        Before anything is written.
+    """
+    from daskperf_tasks.deploy.choice import choose_reference, choose_subject
+    from daskperf_tasks.deploy.lane_file import load_lane
+
+    now = datetime.now(UTC)
+    run_id = new_run_id(now, secrets.token_bytes(3))
+    plan_one = plan_of(settings, ask, run_id=run_id, created_at=now, arms=("subject",))
+    lane = load_lane(settings.lane, scheduler=ask.scheduler)
+
+    subject, data = choose_subject(settings, ask.wheel)
+    reference, reference_data, reason = choose_reference(
+        settings, ask.against, subject, before=run_id, lane=lane.name, matrix=plan_one.matrix_name
+    )
+    plan = plan_one
+    if reference is not None:
+        plan = plan_of(settings, ask, run_id=run_id, created_at=now, arms=("subject", "reference"))
+
+    spool = _spool(settings)
+    for wheel, payload in ((subject, data), (reference, reference_data)):
+        if wheel is not None and payload is not None:
+            spool.put(keys.wheel_file(wheel.sha256, wheel.file), payload)
+    subjects = SubjectSet(subject=subject, reference=reference, reference_reason=reason)
+    _save(spool, run_id, "subject.json", subjects)
+    _save(spool, run_id, "lane.json", lane)
+    with stage_clock(spool, run_id, "plan"):
+        _save(spool, run_id, "plan.json", plan)
+    log.info("run %s: %d cells, %d rounds", run_id, len(plan.cells), len(plan.rounds))
+    log.info("wheel under test: %s (%s)", subject.file, subject.chosen_by)
+    log.info("reference: %s", reference.file if reference else reason)
+    return {
+        "run_id": run_id,
+        "rounds": [r.index for r in plan.rounds],
+        "round_names": [f"round {r.index + 1} of {len(plan.rounds)}, {r.arm}" for r in plan.rounds],
+        "cells": len(plan.cells),
+        "subject": f"{subject.name} {subject.version}",
+        "reference": f"{reference.name} {reference.version}" if reference else None,
+        "estimate_s": round(plan.estimate_s, 1),
+    }
+
+
+def plan_of(
+    settings: Settings, ask: Ask, *, run_id: str, created_at: datetime, arms: tuple[Arm, ...]
+) -> Plan:
+    """Make the plan that ``ask`` describes, without writing anything.
+
+    Raises
+    ------
+    MatrixError
+        With the line, the key and the nearest valid key.
+    """
+    from daskperf_tasks.deploy.build import commit_of
+    from daskperf_tasks.plan.build import make_plan
+    from daskperf_tasks.plan.matrix_file import load_matrix
+    from daskperf_tasks.plan.overrides import apply
+    from daskperf_tasks.workloads.registry import load_registry
+
+    path = matrix_path(settings, ask.matrix)
+    registry = load_registry()
+    matrix = load_matrix(path.read_text(encoding="utf-8"), where=str(path), registry=registry)
+    matrix = apply(matrix, n=ask.n, repeats=ask.repeats)
+    root = checkout()
+    return make_plan(
+        matrix,
+        run_id=run_id,
+        created_at=created_at.isoformat(timespec="seconds"),
+        trigger=ask.trigger,
+        commit=commit_of(root) if root else "unknown: not run from a checkout",
+        arms=arms,
+        registry=registry,
+    )
+
+
+def matrix_path(settings: Settings, name: str) -> Path:
+    """Return the path of a matrix, given by path or by the name of a shipped one.
+
+    Raises
+    ------
+    InputError
+        When there is none, listing what there is.
+    """
+    if name.endswith(".toml") or "/" in name:
+        path = Path(name)
+        if path.is_file():
+            return path
+    else:
+        path = settings.matrix_dir / f"{name}.toml"
+        if path.is_file():
+            return path
+    there = sorted(p.stem for p in settings.matrix_dir.glob("*.toml"))
+    near = difflib.get_close_matches(Path(name).stem, there, n=1)
+    raise InputError(
+        "no such matrix file",
+        where=str(path),
+        expected=f"a TOML file, or one of {', '.join(there)}",
+        found=name,
+        todo=f"did you mean {near[0]!r}?" if near else "give a path or one of these names",
+    )
+
+
+def deploy(settings: Settings, run_id: str) -> Facts:
+    """Take the lane, ship the wheels to every host, switch to the subject, verify.
+
+    Raises
+    ------
+    LaneBusyError
+        When another run holds the lane.
+    ClusterError
+        When the scheduler or a worker does not answer.
+    DeployError
+        When the wheel cannot be installed or imported; what was there before
+        serves again.
+    """
+    from daskperf_tasks.deploy import lease, switch
+
+    spool = _spool(settings)
+    subjects = load(spool, run_id, "subject.json", SubjectSet)
+    lane = _lane(spool, run_id)
+    lease.acquire(settings.home, lane.name, run_id, LEASE_S)
+    wheels: dict[Arm, tuple[Subject, bytes]] = {
+        arm: (wheel, spool.get(keys.wheel_file(wheel.sha256, wheel.file)))
+        for arm, wheel in _arms(subjects)
+    }
+    with stage_clock(spool, run_id, "deploy"):
+        try:
+            deployment = switch.deploy(
+                lane.scheduler, wheels, lane=lane, local_root=settings.cache / "wheels"
+            )
+        except DeployError as err:
+            failed = getattr(err, "deployment", None)
+            if failed is not None:
+                _save(spool, run_id, "deployment.json", failed, replace=True)
+            raise
+        _save(spool, run_id, "deployment.json", deployment, replace=True)
+    hosts = sorted({i.host for i in deployment.installs})
+    return {"workers": len(deployment.checks), "hosts": hosts, "switch_s": deployment.switch_s}
+
+
+def preflight(settings: Settings, run_id: str) -> Facts:
+    """Compare versions, layout and hosts before anything is measured.
+
+    Raises
+    ------
+    PreflightBlocked
+        When a finding forbids measuring; ``preflight.json`` has all of them.
+    """
+    from daskperf_tasks.preflight.check import preflight as check
+
+    spool = _spool(settings)
+    subjects = load(spool, run_id, "subject.json", SubjectSet)
+    lane = _lane(spool, run_id)
+    with stage_clock(spool, run_id, "preflight"):
+        seen = check(lane.scheduler, lane=lane, subject=subjects.subject)
+        _save(spool, run_id, "preflight.json", seen, replace=True)
+    for finding in seen.findings:
+        log.log(logging.INFO if finding.level == "note" else logging.WARNING, "%s", finding)
+    blocking = [f for f in seen.findings if f.level == "block"]
+    if blocking:
+        raise PreflightBlocked(
+            f"preflight found {len(blocking)} thing{'s' if len(blocking) > 1 else ''} that "
+            "forbid measuring:\n" + "\n".join(f"  {f}" for f in blocking),
+            where=f"lane {lane.name} at {lane.scheduler}",
+            todo="repair the lane and start the run again; nothing was measured",
+        )
+    return {
+        "workers": len(seen.workers),
+        "warnings": sum(f.level == "warn" for f in seen.findings),
+        "notes": sum(f.level == "note" for f in seen.findings),
+    }
+
+
+def calibrate(settings: Settings, run_id: str) -> Facts:
+    """Measure how fast each worker is, for throughput per effective thread."""
+    from daskperf_tasks.preflight.calibrate import calibrate as measure_speed
+
+    spool = _spool(settings)
+    lane = _lane(spool, run_id)
+    with stage_clock(spool, run_id, "calibrate"):
+        seen = measure_speed(lane.scheduler, lane=lane)
+        _save(spool, run_id, "calibration.json", seen, replace=True)
+    for worker in seen.workers:
+        log.info(
+            "%s on %s: median %.1f ms, index %.2f%s",
+            worker.worker,
+            worker.host,
+            worker.median_s * 1e3,
+            worker.index,
+            " (clipped)" if worker.clipped else "",
+        )
+    if seen.note:
+        log.info("%s", seen.note)
+    return {"workers": len(seen.workers), "stable": seen.stable}
+
+
+def measure(settings: Settings, run_id: str, round_index: int) -> Facts:
+    """Measure what is still missing of one round, in fresh worker processes.
+
+    A block that is valid already is not measured again, so a retry never
+    duplicates a sample. A failed cell is data, not an exception.
+
+    Raises
+    ------
+    ClusterError
+        When the lane does not answer.
+    """
+    from daskperf_tasks.deploy import lease, switch
+    from daskperf_tasks.run.spec import round_spec
+    from daskperf_tasks.run.supervise import run_round
+
+    spool = _spool(settings)
+    plan = load(spool, run_id, "plan.json", Plan)
+    subjects = load(spool, run_id, "subject.json", SubjectSet)
+    deployment = load(spool, run_id, "deployment.json", Deployment)
+    lane = _lane(spool, run_id)
+    round_ = plan.rounds[round_index]
+    lease.renew(settings.home, lane.name, run_id, LEASE_S)
+    spec = round_spec(
+        plan,
+        round_,
+        subject=subjects.of(round_.arm),
+        wheel_folder=deployment.local_folders[round_.arm],
+        scheduler=lane.scheduler,
+        layout=_layout(load(spool, run_id, "preflight.json", Preflight)),
+        ledger=str(settings.spool),
+        blocks=load_blocks(spool, run_id),
+        open_timeout_s=max(60.0, lane.timeout_s),
+    )
+    if not spec.turns:
+        log.info("round %d: nothing is left to measure", round_index + 1)
+        return {"round": round_index, "valid": 0, "invalid": 0, "failed": 0}
+    with stage_clock(spool, run_id, f"measure-{round_index}"):
+        switch.switch(lane.scheduler, deployment, round_.arm, lane=lane)
+        report = run_round(spec, store=spool, log=log.info)
+    return {
+        "round": round_index,
+        "valid": report.valid,
+        "invalid": report.invalid,
+        "failed": report.failed,
+        "seconds": round(report.seconds, 1),
+    }
+
+
+def restore(settings: Settings, run_id: str) -> Facts:
+    """Give the lane back as it was found; harmless when nothing was deployed.
+
+    Raises
+    ------
+    ClusterError
+        When a worker does not come back.
+    """
+    from daskperf_tasks.deploy import lease, switch
+
+    spool = _spool(settings)
+    lane = _lane(spool, run_id)
+    deployment = load_or_none(spool, run_id, "deployment.json", Deployment)
+    if deployment is None or deployment.state != "deployed":
+        released = lease.release(settings.home, lane.name, run_id)
+        return {"restored": False, "why": "nothing of this run is deployed", "lease": released}
+    with stage_clock(spool, run_id, "restore"):
+        done = switch.restore(lane.scheduler, deployment, lane=lane)
+        _put_json(
+            spool, run_id, "restore.json", {"schema": "daskperf.restore", "version": 1} | done
+        )
+    lease.release(settings.home, lane.name, run_id)
+    return {"restored": True}
+
+
+def analyse(settings: Settings, run_id: str) -> Facts:
+    """Make summaries, comparisons, diagnosis and verdicts from the raw results."""
+    spool = _spool(settings)
+    with stage_clock(spool, run_id, "analyse"):
+        derived = derive(
+            spool, run_id, previous_of=lambda: previous_run(settings.store, spool, run_id)
+        )
+    cells = [c for s in derived.summaries.values() for c in s.cells]
+    return {
+        "measured": sum(c.state == "measured" for c in cells),
+        "failed": sum(c.state == "failed" for c in cells),
+        "missing": sum(c.state == "missing" for c in cells),
+        "bottleneck": derived.diagnosis.primary,
+    }
+
+
+def validate(settings: Settings, run_id: str) -> Facts:
+    """Check the run's tables; the results are kept whatever they are.
+
+    Raises
+    ------
+    ValidationFailed
+        Naming each check that failed.
+    """
+    spool = _spool(settings)
+    with stage_clock(spool, run_id, "validate"):
+        seen = validate_into(spool, run_id)
+        failed = [c for c in seen.checks if not c.success]
+        for check in failed:
+            log.error(
+                "%s / %s: expected %s, found %s",
+                check.suite,
+                check.name,
+                check.expected,
+                check.found,
+            )
+        if failed:
+            raise ValidationFailed(
+                f"{len(failed)} of {len(seen.checks)} checks failed",
+                where=run_id,
+                found="; ".join(c.name for c in failed),
+                todo="validation/results.json has what was expected and found; the run is "
+                "published as failed",
+            )
+    return {"checks": len(seen.checks), "failed": 0}
+
+
+def report(settings: Settings, run_id: str) -> Facts:
+    """Write ``notes.md`` and ``report.html``."""
+    spool = _spool(settings)
+    with stage_clock(spool, run_id, "report"):
+        written = report_into(spool, run_id)
+    return {"written": written}
+
+
+def publish(settings: Settings, run_id: str) -> Facts:
+    """Close the run with its manifest and publish it, after what waits from earlier nights.
+
+    The manifest is written into the spool first, so that a store that is away
+    delays the run and loses nothing.
+
+    Raises
+    ------
+    StoreError
+        When the store does not answer; the run waits in the spool.
+    """
+    from daskperf_tasks.publish.publish import drain
+    from daskperf_tasks.publish.publish import publish as upload
+    from daskperf_tasks.store.open import open_store
+
+    spool = _spool(settings)
+    manifest = close_run(spool, run_id)
+    with stage_clock(spool, run_id, "publish"):
+        store = open_store(settings.store)
+        done = upload(run_id, spool, store)
+        earlier = drain(spool, store)
+    for late in earlier.published:
+        log.info("published run %s, which had waited in the spool", late)
+    for late, why in earlier.failed.items():
+        log.warning("run %s still waits in the spool: %s", late, why)
+    return {
+        "state": manifest.state,
+        "store": store.url,
+        "files": done.files,
+        "size_mib": round(done.size_bytes / 2**20, 2),
+        "earlier_runs": list(earlier.published),
+    }
+
+
+def notify(settings: Settings, run_id: str) -> Facts:
+    """Tell the configured channels, or say that there are none."""
+    from daskperf_tasks.publish.notify import notify as tell
+    from daskperf_tasks.report.message import message
+
+    spool = _spool(settings)
+    with stage_clock(spool, run_id, "notify"):
+        text = message(report_inputs(spool, run_id))
+        title, _, body = text.partition("\n")
+        said = tell(title, body or title, settings.notify)
+    log.info("%s", said)
+    return {"said": said}
+
+
+def gate(settings: Settings, run_id: str) -> Facts:
+    """Pass when the night is green.
+
+    Raises
+    ------
+    GateRed
+        With every reason in plain words.
+    """
+    spool = _spool(settings)
+    manifest = load_or_none(spool, run_id, keys.MANIFEST, Manifest)
+    reasons = list(manifest.reasons) if manifest else ["the run was never closed with a manifest"]
+    for record in stage_records(spool, run_id):
+        if record.outcome == "failed" and record.name in ("publish", "notify"):
+            reasons.append(f"{record.name} failed ({record.fault}): {record.error}")
+    if manifest is None or not manifest.green or len(reasons) > len(manifest.reasons):
+        raise GateRed(
+            f"run {run_id} is red\n" + "\n".join(f"  - {r}" for r in reasons),
+            todo=f"`daskperf show {run_id}` has the whole summary",
+        )
+    return {"green": True, "state": manifest.state}
+
+
+def rebuild(settings: Settings, run_id: str, source: ArtifactStore) -> Facts:
+    """Make everything after measuring again, from the raw artifacts of a stored run.
+
+    The run is brought into the spool, derived again, closed with a new
+    manifest and published in place of the old one. Raw artifacts stay as they
+    are, byte for byte.
+    """
+    from daskperf_tasks.publish.publish import publish as upload
+    from daskperf_tasks.store.open import open_store
+
+    spool = _spool(settings)
+    prefix = keys.run_prefix(run_id)
+    if source.url != spool.url:
+        for stored in list(source.list(prefix)):
+            spool.put(stored.key, source.get(stored.key), replace=True)
+    subjects = load_or_none(source, run_id, "subject.json", SubjectSet)
+    for _, wheel in _arms(subjects) if subjects else ():
+        key = keys.wheel_file(wheel.sha256, wheel.file)
+        if not spool.exists(key) and source.exists(key):
+            spool.put(key, source.get(key))
+    derive(spool, run_id, previous_of=lambda: previous_run(settings.store, spool, run_id))
+    validate_into(spool, run_id)
+    report_into(spool, run_id)
+    manifest = close_run(spool, run_id)
+    upload(run_id, spool, open_store(settings.store))
+    return {
+        "run_id": run_id,
+        "state": manifest.state,
+        "rebuilt": [
+            "summaries",
+            "comparison",
+            "verdicts",
+            "diagnosis",
+            "validation",
+            "report",
+            "manifest",
+        ],
+    }
+
+
+def outcome(settings: Settings, run_id: str) -> Facts:
+    """Return how a run ended, in small facts."""
+    spool = _spool(settings)
+    manifest = load_or_none(spool, run_id, keys.MANIFEST, Manifest)
+    return {
+        "run_id": run_id,
+        "state": manifest.state if manifest else "in progress",
+        "green": manifest.green if manifest else False,
+        "reasons": list(manifest.reasons) if manifest else [],
+        "stage_seconds": stage_seconds(spool, run_id),
+        "store": settings.store,
+    }
+
+
+def summary_text(settings: Settings, run_id: str) -> str:
+    """Return a run's summary for a terminal."""
+    from daskperf_tasks.report.terminal import terminal_summary
+
+    return terminal_summary(report_inputs(_spool(settings), run_id))
+
+
+# --- what the stages share ---------------------------------------------------
+
+
+def _spool(settings: Settings) -> FilesystemStore:
+    return FilesystemStore(settings.spool)
+
+
+def _lane(spool: ArtifactStore, run_id: str) -> Lane:
+    return load(spool, run_id, "lane.json", Lane)
+
+
+def _layout(seen: Preflight) -> Layout:
+    """Return the layout that the local environments copy from the lane's workers."""
+    from daskperf_tasks.run.spec import Layout
+
+    return Layout(
+        workers=max(1, len(seen.workers)),
+        threads=max(1, min((w.nthreads for w in seen.workers), default=1)),
+    )
+
+
+def _arms(subjects: SubjectSet) -> Iterator[tuple[Arm, Subject]]:
+    yield "subject", subjects.subject
+    if subjects.reference is not None:
+        yield "reference", subjects.reference
+
+
+def _save(
+    spool: ArtifactStore, run_id: str, name: str, document: Stored, *, replace: bool = False
+) -> None:
+    spool.put(keys.run_key(run_id, *name.split("/")), dumps(document).encode(), replace=replace)
+
+
+def _put_json(spool: ArtifactStore, run_id: str, name: str, document: Facts) -> None:
+    data = json.dumps(document, indent=1, ensure_ascii=False).encode()
+    spool.put(keys.run_key(run_id, name), data, replace=True)

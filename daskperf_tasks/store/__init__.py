@@ -1,0 +1,1 @@
+"""The ledger: key layout, stores on a disk and on S3, manifests, read-back verification."""

@@ -1,0 +1,165 @@
+"""What a workload is: how to bring your own, see the built-in ones beside this file.
+
+A workload names its parameters, builds the Dask collections of one repeat, and
+checks the result. The functions that its tasks call must be importable on the
+workers: a function of ``__main__`` would be pickled by value into every task,
+and the time of that would be measured too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from daskperf_tasks.model.ids import Scalar
+
+Params = Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamSpec:
+    """A parameter of a workload.
+
+    Examples
+    --------
+    >>> ParamSpec(kind=int, default=128, minimum=2).check(256)
+    256
+    >>> ParamSpec(kind=str, default="a", choices=("a", "b")).check("c")
+    Traceback (most recent call last):
+    ...
+    ValueError: 'c' is none of 'a', 'b'
+    """
+
+    #: ``int``, ``float``, ``str`` or ``bool``.
+    kind: type
+    #: Taken when a matrix does not give it; it is then not in the cell's id, so a new
+    #: default needs a new version of the workload.
+    default: Scalar
+    choices: tuple[Scalar, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+    def check(self, value: object) -> Scalar:
+        """Return the value if it fits, else raise ``ValueError`` saying why not."""
+        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, self.kind) or (isinstance(value, bool) and self.kind is not bool):
+            raise ValueError(f"{value!r} is not of type {self.kind.__name__}")
+        if self.choices and value not in self.choices:
+            raise ValueError(f"{value!r} is none of {', '.join(map(repr, self.choices))}")
+        taken: Scalar = value  # type: ignore[assignment]  # kind is one of the scalars
+        if isinstance(taken, int | float):
+            if self.minimum is not None and taken < self.minimum:
+                raise ValueError(f"{taken!r} is below {self.minimum:g}")
+            if self.maximum is not None and taken > self.maximum:
+                raise ValueError(f"{taken!r} is above {self.maximum:g}")
+        return taken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """The work of one repeat, not computed yet."""
+
+    #: Dask collections; computed together, their results go to ``check`` in this order.
+    collections: tuple[Any, ...]
+    #: Tasks in the graph as run.
+    tasks: int
+    #: Whether Dask optimizes the graph first. Say False for graphs that have nothing to
+    #: fuse or cull: culling walks all wanted keys once per layer.
+    optimize_graph: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the check of a result found."""
+
+    #: Units whose result is right.
+    right_units: int
+    #: What the result was compared with, for the report.
+    text: str
+
+
+@runtime_checkable
+class Workload(Protocol):
+    """A unit of work that can be measured in every environment."""
+
+    @property
+    def name(self) -> str:
+        """Name in matrix files and cell ids: lower case letters, digits, - and _."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Goes up when the same parameters mean other work; a new series starts."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """What throughput counts, in the singular (``aggregate``)."""
+        ...
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Modules that must be importable where tasks run."""
+        ...
+
+    @property
+    def params(self) -> Mapping[str, ParamSpec]:
+        """Parameters by name."""
+        ...
+
+    def unit_cost_s(self, params: Params) -> float:
+        """Return roughly the CPU seconds of one unit; only estimates use it."""
+        ...
+
+    def build(self, params: Params, *, units: int, seed: int) -> Built:
+        """Return the work of one repeat; equal arguments give equal work."""
+        ...
+
+    def check(self, results: tuple[Any, ...], params: Params, *, units: int, seed: int) -> Checked:
+        """Compare the results with their reference.
+
+        Called after every repeat, outside the timed part: keep what is
+        expensive (a slow reference) in a cache.
+
+        Raises
+        ------
+        CorrectnessError
+            When the result is wrong as a whole and must not be timed.
+        """
+        ...
+
+
+def with_defaults(workload: Workload, given: Params) -> dict[str, Scalar]:
+    """Return all parameters: the given ones, and the defaults of the others."""
+    return {name: given.get(name, spec.default) for name, spec in workload.params.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskList:
+    """Independent tasks of one function in one layer: the shape of an embarrassing workload."""
+
+    #: Prefix of the keys, shown by the dashboard and in task streams.
+    name: str
+    function: Any
+    #: Arguments of each task.
+    arguments: tuple[tuple[Any, ...], ...] = field(default=())
+
+    def built(self) -> Built:
+        """Return one ``Delayed`` a task, all in a single layer."""
+        from dask.base import tokenize
+        from dask.delayed import Delayed
+        from dask.highlevelgraph import HighLevelGraph
+
+        layer = f"{self.name}-{tokenize(self.name, self.arguments)}"
+        keys = [(layer, i) for i in range(len(self.arguments))]
+        tasks = {
+            key: (self.function, *args) for key, args in zip(keys, self.arguments, strict=True)
+        }
+        graph = HighLevelGraph.from_collections(layer, tasks)
+        return Built(
+            collections=tuple(Delayed(key, graph, layer=layer) for key in keys),
+            tasks=len(keys),
+            optimize_graph=False,
+        )

@@ -1,0 +1,9 @@
+"""``python -m daskperf_infra.local``."""
+
+from __future__ import annotations
+
+import sys
+
+from .command import main
+
+sys.exit(main())
