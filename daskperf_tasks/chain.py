@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daskperf_tasks import stages
-from daskperf_tasks.errors import DaskperfError, GateRed
+from daskperf_tasks.errors import DaskperfError, GateRed, HarnessError
 from daskperf_tasks.settings import Settings
 
 log = logging.getLogger("daskperf")
@@ -43,6 +43,11 @@ def run_chain(settings: Settings, ask: stages.Ask) -> ChainOutcome:
         except DaskperfError as err:
             log.error("%s failed: %s", name, err)
             troubles.append(err)
+            return False
+        except Exception as err:
+            # A defect of ours must not cost the manifest of what was measured.
+            log.exception("%s broke", name)
+            troubles.append(HarnessError(f"{name} broke: {type(err).__name__}: {err}"))
             return False
         return True
 

@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import click
 
 from daskperf_tasks import __version__
-from daskperf_tasks.errors import DaskperfError
+from daskperf_tasks.errors import DaskperfError, HarnessError
 
 Command = Callable[..., int | None]
 
@@ -30,6 +31,15 @@ def _emit(as_json: bool, document: Any, text: str) -> None:
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
     else:
         click.echo(text)
+
+
+def _report_error(err: DaskperfError, as_json: bool) -> int:
+    if as_json:
+        fields = {k: getattr(err, k) for k in ("where", "expected", "found", "todo")}
+        report = {"type": type(err).__name__, "kind": err.kind, "message": err.message}
+        click.echo(json.dumps({"error": report | fields}, indent=1, ensure_ascii=False))
+    click.echo(f"daskperf: {err}", err=True)
+    return err.exit_code
 
 
 def _guarded(function: Command) -> Command:
@@ -45,16 +55,18 @@ def _guarded(function: Command) -> Command:
         try:
             code = function(as_json=as_json, **options) or 0
         except DaskperfError as err:
-            code = err.exit_code
-            if as_json:
-                fields = {k: getattr(err, k) for k in ("where", "expected", "found", "todo")}
-                report = {"type": type(err).__name__, "kind": err.kind, "message": err.message}
-                click.echo(json.dumps({"error": report | fields}, indent=1, ensure_ascii=False))
-            click.echo(f"daskperf: {err}", err=True)
+            code = _report_error(err, as_json)
         except BrokenPipeError:
             # The reader (head, less) left; there is nobody to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0
+        except Exception as err:
+            traceback.print_exc()
+            broken = HarnessError(
+                f"daskperf broke: {type(err).__name__}: {err}",
+                todo="this is a defect of daskperf: please report it with the traceback above",
+            )
+            code = _report_error(broken, as_json)
         sys.exit(code)
 
     return run
@@ -224,8 +236,10 @@ def publish(*, store: str | None, as_json: bool) -> int:
     from daskperf_tasks.reading import drain_spool
 
     done, waiting = drain_spool(_settings(store))
-    text = f"published {len(done)}, still waiting {len(waiting)}"
-    _emit(as_json, {"published": list(done), "waiting": list(waiting)}, text)
+    lines = [f"published {run_id}" for run_id in done]
+    lines += [f"{run_id} still waits: {why}" for run_id, why in waiting.items()]
+    text = "\n".join(lines) or "nothing waits in the spool"
+    _emit(as_json, {"published": list(done), "waiting": waiting}, text)
     return 3 if waiting else 0
 
 

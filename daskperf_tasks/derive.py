@@ -7,13 +7,13 @@ beside them; all of it can be done again at any later time.
 from __future__ import annotations
 
 import io
-import logging
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from daskperf_tasks.analyse.outcome import decide_outcome
+from daskperf_tasks.analyse.outcome import Outcome, decide_outcome
 from daskperf_tasks.errors import StoreError
 from daskperf_tasks.model.block import BlockResult
 from daskperf_tasks.model.codec import Stored, dumps
@@ -32,15 +32,17 @@ from daskperf_tasks.model.results import (
 from daskperf_tasks.model.subject import Deployment, SubjectSet
 from daskperf_tasks.stage_clock import stage_records, stage_seconds
 from daskperf_tasks.store import keys
-from daskperf_tasks.store.manifest import build_manifest, put_manifest
+from daskperf_tasks.store.manifest import build_manifest, describe, put_manifest
 from daskperf_tasks.store.protocol import ArtifactStore
 from daskperf_tasks.store.runs import load, load_blocks, load_or_none, previous_accepted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from daskperf_tasks.report.inputs import ReportInputs
 
-log = logging.getLogger("daskperf")
+
+T = TypeVar("T", bound=Stored)
 
 SIDES: tuple[Side, Side] = ("local", "remote")
 
@@ -168,12 +170,12 @@ def validate_into(store: ArtifactStore, run_id: str) -> Validation:
     return seen
 
 
-def report_into(store: ArtifactStore, run_id: str) -> list[str]:
+def report_into(store: ArtifactStore, run_id: str, *, store_url: str) -> list[str]:
     """Write ``notes.md`` and ``report.html`` and return their names."""
     from daskperf_tasks.report.html import report_html
     from daskperf_tasks.report.notes import notes_md
 
-    inputs = report_inputs(store, run_id)
+    inputs = report_inputs(store, run_id, store_url=store_url)
     for name, text in (("notes.md", notes_md(inputs)), ("report.html", report_html(inputs))):
         store.put(keys.run_key(run_id, name), text.encode(), replace=True)
     return ["notes.md", "report.html"]
@@ -184,12 +186,7 @@ def close_run(store: ArtifactStore, run_id: str) -> Manifest:
     plan = load(store, run_id, "plan.json", Plan)
     lane = load(store, run_id, "lane.json", Lane)
     subject = load(store, run_id, "subject.json", SubjectSet).subject
-    decided = decide_outcome(
-        [c for s in _summaries(store, run_id).values() for c in s.cells],
-        load_or_none(store, run_id, "validation/results.json", Validation),
-        load_or_none(store, run_id, "verdicts.json", Verdicts),
-        stage_records(store, run_id),
-    )
+    decided = _decide(store, run_id)
     manifest = build_manifest(
         store,
         run_id,
@@ -205,10 +202,81 @@ def close_run(store: ArtifactStore, run_id: str) -> Manifest:
         measured=decided.measured,
         failed=decided.failed,
         missing=decided.missing,
-        stage_seconds=stage_seconds(store, run_id),
+        stage_seconds={
+            name: seconds
+            for name, seconds in stage_seconds(store, run_id).items()
+            if keys.in_manifest(f"stages/{name}.json")
+        },
     )
+    written = load_or_none(store, run_id, keys.MANIFEST, Manifest)
+    if written is not None and replace(manifest, created_at=written.created_at) == written:
+        return written  # a retry that found nothing new closes nothing again
     put_manifest(store, manifest)
     return manifest
+
+
+def report_inputs(store: ArtifactStore, run_id: str, *, store_url: str = "") -> ReportInputs:
+    """Load every document of a run that a report tells of.
+
+    Parameters
+    ----------
+    store
+        Holds the run.
+    run_id
+        The run.
+    store_url
+        Where readers will find it; default: ``store``.
+    """
+    from daskperf_tasks.report.inputs import NOT_WRITTEN, ReportInputs
+
+    def part(name: str, cls: type[T]) -> T | Missing:
+        return load_or_none(store, run_id, name, cls) or NOT_WRITTEN
+
+    decided = _decide(store, run_id)
+    prefix = keys.run_prefix(run_id)
+    return ReportInputs(
+        run_id=run_id,
+        plan=part("plan.json", Plan),
+        subjects=part("subject.json", SubjectSet),
+        lane=part("lane.json", Lane),
+        deployment=part("deployment.json", Deployment),
+        preflight=part("preflight.json", Preflight),
+        calibration=part("calibration.json", Calibration),
+        blocks=load_blocks(store, run_id),
+        local=part("local/summary.json", Summary),
+        remote=part("remote/summary.json", Summary),
+        comparison=part("comparison.json", Comparison),
+        verdicts=part("verdicts.json", Verdicts),
+        diagnosis=part("diagnosis.json", Diagnosis),
+        validation=part("validation/results.json", Validation),
+        environments=_environments(store, run_id),
+        stages=stage_records(store, run_id),
+        artifacts=tuple(
+            describe(o.key.removeprefix(prefix), store.get(o.key)) for o in store.list(prefix)
+        ),
+        state=decided.state,
+        green=decided.green,
+        reasons=decided.reasons,
+        store_url=store_url or store.url,
+    )
+
+
+def _environments(store: ArtifactStore, run_id: str) -> dict[Side, dict[str, Any]]:
+    found: dict[Side, dict[str, Any]] = {}
+    for side in SIDES:
+        key = keys.run_key(run_id, side, "environment.json")
+        if store.exists(key):
+            found[side] = json.loads(store.get(key))
+    return found
+
+
+def _decide(store: ArtifactStore, run_id: str) -> Outcome:
+    return decide_outcome(
+        [c for s in _summaries(store, run_id).values() for c in s.cells],
+        load_or_none(store, run_id, "validation/results.json", Validation),
+        load_or_none(store, run_id, "verdicts.json", Verdicts),
+        stage_records(store, run_id),
+    )
 
 
 def _summaries(store: ArtifactStore, run_id: str) -> dict[Side, Summary]:

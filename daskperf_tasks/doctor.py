@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 Level = Literal["good", "note", "warn", "bad"]
 
@@ -76,10 +76,6 @@ def examined_text(checks: tuple[Examined, ...]) -> str:
 
 def _python() -> Examined:
     version = platform.python_version()
-    if sys.version_info < (3, 11):
-        return Examined(
-            name="python", level="bad", found=version, advice="daskperf needs 3.11 or newer"
-        )
     if hasattr(sys, "gettotalrefcount"):
         return Examined(
             name="python",
@@ -98,7 +94,7 @@ def _cores() -> Examined:
             name="cores",
             level="bad",
             found=found,
-            advice="with one core client, scheduler and worker share it and only their sum is seen; "
+            advice="client, scheduler and worker would share it, and only their sum is seen; "
             "use a machine with two or more",
         )
     if usable < 4:

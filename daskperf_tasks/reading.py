@@ -6,7 +6,6 @@ spool, so that one that waits for its store, or is in progress, can be seen.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,17 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from daskperf_tasks import stages
+from daskperf_tasks.derive import report_inputs
 from daskperf_tasks.errors import StoreError, UnknownRunError
 from daskperf_tasks.model.codec import encode
 from daskperf_tasks.model.facts import Preflight
 from daskperf_tasks.model.ids import new_run_id
+from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Plan
+from daskperf_tasks.model.subject import SubjectSet
 from daskperf_tasks.settings import Settings
+from daskperf_tasks.stage_clock import stage_seconds
 from daskperf_tasks.store.filesystem import FilesystemStore
 from daskperf_tasks.store.manifest import verify_run
 from daskperf_tasks.store.open import open_store
 from daskperf_tasks.store.protocol import ArtifactStore
-from daskperf_tasks.store.runs import RunRow, list_runs
+from daskperf_tasks.store.runs import RunRow, list_runs, load, load_blocks
 
 LATEST = "latest"
 
@@ -106,8 +109,9 @@ def runs_text(rows: Sequence[RunRow]) -> str:
         return "no runs yet: `make nightly` or `daskperf run nightly` makes the first"
     lines = [f"{'run':<24}  {'state':<12}{'green':<7}{'matrix':<12}subject"]
     for row in rows:
-        green = "-" if row.green is None else ("yes" if row.green else "no")
-        line = f"{row.run_id:<24}  {row.state:<12}{green:<7}{row.matrix or '-':<12}{row.subject or '-'}"
+        green = "-" if row.state == "in progress" else ("yes" if row.green else "no")
+        line = f"{row.run_id:<24}  {row.state:<12}{green:<7}{row.matrix or '-':<12}"
+        line += row.subject or "-"
         lines.append(line + (f"  ({row.reasons[0]})" if row.reasons else ""))
     return "\n".join(lines)
 
@@ -155,24 +159,26 @@ def find_run(settings: Settings, run_id: str) -> tuple[str, ArtifactStore]:
 def show_run(settings: Settings, run_id: str) -> tuple[dict[str, Any], str]:
     """Return a run as a document and as the terminal summary."""
     found, store = find_run(settings, run_id)
-    inputs = stages.report_inputs(store, found)
+    inputs = report_inputs(store, found)
     from daskperf_tasks.report.terminal import terminal_summary
 
     document = {
         "run_id": found,
         "store": store.url,
-        "stage_seconds": stages.stage_seconds(store, found),
+        "state": inputs.state,
+        "green": inputs.green,
+        "reasons": list(inputs.reasons),
+        "stage_seconds": stage_seconds(store, found),
         **{
-            name: encode(part) if part is not None else None
-            for name, part in (
-                ("manifest", inputs.manifest),
-                ("subjects", inputs.subjects),
-                ("local", inputs.summaries.get("local")),
-                ("remote", inputs.summaries.get("remote")),
-                ("comparison", inputs.comparison),
-                ("verdicts", inputs.verdicts),
-                ("diagnosis", inputs.diagnosis),
-                ("validation", inputs.validation),
+            name: encode(getattr(inputs, name))
+            for name in (
+                "subjects",
+                "local",
+                "remote",
+                "comparison",
+                "verdicts",
+                "diagnosis",
+                "validation",
             )
         },
     }
@@ -186,26 +192,28 @@ def compare_runs(settings: Settings, run_a: str, run_b: str) -> tuple[dict[str, 
     answer says what it is: evidence across nights, not a verdict.
     """
     from daskperf_tasks.analyse.wheels import compare_previous
-    from daskperf_tasks.store.runs import load_blocks
 
     id_a, store_a = find_run(settings, run_a)
     id_b, store_b = find_run(settings, run_b)
-    inputs_a, inputs_b = (stages.report_inputs(s, i) for s, i in ((store_a, id_a), (store_b, id_b)))
-    blocks_a, blocks_b = load_blocks(store_a, id_a), load_blocks(store_b, id_b)
-    sha_a, sha_b = (i.subjects.subject.sha256 if i.subjects else None for i in (inputs_a, inputs_b))
-    same = None if None in (sha_a, sha_b) else sha_a == sha_b
-    plan_b = inputs_b.plan
-    if plan_b is None:
-        raise UnknownRunError("the run has no plan", where=id_b, todo="name a run that was planned")
-    pairs = compare_previous(plan_b, blocks_b, blocks_a, same_subject=same)
+    sha_a, sha_b = (
+        load(s, i, "subject.json", SubjectSet).subject.sha256
+        for s, i in ((store_a, id_a), (store_b, id_b))
+    )
+    same = sha_a == sha_b
+    pairs = compare_previous(
+        load(store_b, id_b, "plan.json", Plan),
+        load_blocks(store_b, id_b),
+        load_blocks(store_a, id_a),
+        same_subject=same,
+    )
     document = {"a": id_a, "b": id_b, "same_subject": same, "cells": encode(pairs)}
     width = max((len(p.cell_id) for p in pairs), default=4)
-    wheel = {True: "the same wheel", False: "different wheels", None: "wheels unknown"}[same]
+    wheel = "the same wheel" if same else "different wheels"
     lines = [f"{id_b} against {id_a} ({wheel}); ratio of makespans, above 1 is slower", ""]
     for pair in pairs:
         shown = (
             pair.ratio.missing
-            if not hasattr(pair.ratio, "value")
+            if isinstance(pair.ratio, Missing)
             else f"{pair.ratio.value:6.3f}  [{pair.ratio.low:.3f}, {pair.ratio.high:.3f}]"
         )
         lines.append(f"{pair.cell_id:<{width}}  {shown}  {pair.verdict}")
@@ -224,12 +232,19 @@ def verify_stored(settings: Settings, run_id: str) -> tuple[str, tuple[str, ...]
     return found, tuple(verify_run(store, found))
 
 
-def drain_spool(settings: Settings) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Publish what waits in the spool; return what was published and what still waits."""
+def drain_spool(settings: Settings) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Publish what waits in the spool.
+
+    Returns
+    -------
+    published, waiting
+        Run ids, and run id -> why it still waits.
+    """
     from daskperf_tasks.publish.publish import drain, pending
 
     spool = FilesystemStore(settings.spool)
-    done: tuple[str, ...] = ()
-    with contextlib.suppress(StoreError):
-        done = tuple(drain(spool, open_store(settings.store)))
-    return done, tuple(pending(spool))
+    try:
+        done = drain(spool, open_store(settings.store))
+    except StoreError as err:
+        return (), dict.fromkeys(pending(spool), str(err))
+    return done.published, done.failed

@@ -408,7 +408,7 @@ def report(settings: Settings, run_id: str) -> Facts:
     """Write ``notes.md`` and ``report.html``."""
     spool = _spool(settings)
     with stage_clock(spool, run_id, "report"):
-        written = report_into(spool, run_id)
+        written = report_into(spool, run_id, store_url=settings.store)
     return {"written": written}
 
 
@@ -453,7 +453,7 @@ def notify(settings: Settings, run_id: str) -> Facts:
 
     spool = _spool(settings)
     with stage_clock(spool, run_id, "notify"):
-        text = message(report_inputs(spool, run_id))
+        text = message(report_inputs(spool, run_id, store_url=settings.store))
         title, _, body = text.partition("\n")
         said = tell(title, body or title, settings.notify)
     log.info("%s", said)
@@ -504,7 +504,7 @@ def rebuild(settings: Settings, run_id: str, source: ArtifactStore) -> Facts:
             spool.put(key, source.get(key))
     derive(spool, run_id, previous_of=lambda: previous_run(settings.store, spool, run_id))
     validate_into(spool, run_id)
-    report_into(spool, run_id)
+    report_into(spool, run_id, store_url=settings.store)
     manifest = close_run(spool, run_id)
     upload(run_id, spool, open_store(settings.store))
     return {
@@ -540,7 +540,7 @@ def summary_text(settings: Settings, run_id: str) -> str:
     """Return a run's summary for a terminal."""
     from daskperf_tasks.report.terminal import terminal_summary
 
-    return terminal_summary(report_inputs(_spool(settings), run_id))
+    return terminal_summary(report_inputs(_spool(settings), run_id, store_url=settings.store))
 
 
 # --- what the stages share ---------------------------------------------------

@@ -15,6 +15,7 @@ class LazyApp:
         self._lock = threading.Lock()
 
     async def __call__(self, scope, receive, send) -> None:
+        """Hand a request on."""
         await self.app()(scope, receive, send)
 
     def app(self):

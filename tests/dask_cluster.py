@@ -58,15 +58,17 @@ class Cluster:
         """Pid of the process that runs a worker's tasks now."""
         deadline = time.monotonic() + _START_S
         while time.monotonic() < deadline:
-            for child in psutil.Process(self.nannies[name].pid).children(recursive=True):
+            # The worker's title may have been set by Dask; multiprocessing's helper keeps its own.
+            for child in psutil.Process(self.nannies[name].pid).children():
                 with contextlib.suppress(psutil.Error):
-                    if any("spawn_main" in word for word in child.cmdline()):
+                    words = " ".join(child.cmdline())
+                    if words and "resource_tracker" not in words:
                         return int(child.pid)
             time.sleep(0.05)
         raise AssertionError(f"no worker process under the nanny of {name}:\n{self.log(name)}")
 
     def kill_worker(self, name: str) -> int:
-        """Kill the process that runs a worker's tasks; its nanny starts another. Returns the pid."""
+        """Kill the process that runs a worker's tasks (its nanny starts another); its pid."""
         pid = self.worker_pid(name)
         os.kill(pid, signal.SIGKILL)
         return pid

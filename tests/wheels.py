@@ -61,16 +61,23 @@ def make_wheel(
     path = folder / f"{spelled}-{version}-{tag}.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for member, data in content.items():
-            archive.writestr(member, data)
+            archive.writestr(_entry(member), data)
         for member, target in (links or {}).items():
-            entry = zipfile.ZipInfo(member)
+            entry = _entry(member)
             entry.create_system = 3
             entry.external_attr = 0o120777 << 16
             archive.writestr(entry, target)
         for member, text in (unlisted or {}).items():
-            archive.writestr(member, text)
-        archive.writestr(f"{info}/RECORD", "\n".join(rows) + "\n")
+            archive.writestr(_entry(member), text)
+        archive.writestr(_entry(f"{info}/RECORD"), "\n".join(rows) + "\n")
     return path
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """An entry of a fixed time: the same content gives the same wheel."""
+    entry = zipfile.ZipInfo(name, date_time=(2026, 1, 1, 0, 0, 0))
+    entry.external_attr = 0o100644 << 16
+    return entry
 
 
 def subject_and_bytes(path: Path, import_name: str) -> tuple[Subject, bytes]:

@@ -7,6 +7,7 @@ all data stays in the ledger.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +16,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from daskperf_tasks.airflow.forms import check_conf
 from daskperf_tasks.airflow.store_access import store_environment
-from daskperf_tasks.errors import DaskperfError, InfraError
+from daskperf_tasks.errors import DaskperfError, InfraError, LaneBusyError
 from daskperf_tasks.settings import Settings, read_settings
 
 log = logging.getLogger(__name__)
@@ -124,10 +125,22 @@ def start(*, trigger: str, params: Any = None, dag_run: Any = None, ti: Any = No
 
 
 def deploy(daskperf_run: str) -> Facts:
-    """Take the lane and put the wheel on every worker."""
+    """Take the lane and put the wheel on every worker.
+
+    Airflow runs no teardown for a setup that failed, so a deploy that fails
+    or is stopped gives the lane back itself.
+    """
     from daskperf_tasks import stages
 
-    return run_stage("deploy", lambda s: stages.deploy(s, daskperf_run))
+    try:
+        return run_stage("deploy", lambda s: stages.deploy(s, daskperf_run))
+    except LaneBusyError:
+        raise  # nothing was taken
+    except BaseException:
+        log.info("deploy: did not end well; the lane is given back")
+        with contextlib.suppress(DaskperfError, AirflowFailException):
+            restore(daskperf_run)
+        raise
 
 
 def preflight(daskperf_run: str) -> Facts:

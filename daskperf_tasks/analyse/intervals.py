@@ -204,7 +204,11 @@ def _block_bootstrap(blocks: list[Floats], rng: np.random.Generator, draws: int)
     position = (rng.random((draws, count, longest)) * size).astype(np.intp)
     drawn = table[chosen[:, :, None], position]
     drawn[np.arange(longest)[None, None, :] >= size] = np.nan
-    logs = np.log(np.nanmedian(drawn.reshape(draws, -1), axis=1))
+    # NaN sorts last, so the median of each draw lies at its own count's middle.
+    flat = np.sort(drawn.reshape(draws, -1), axis=1)
+    filled = size.sum(axis=(1, 2))
+    row = np.arange(draws)
+    logs = np.log((flat[row, (filled - 1) // 2] + flat[row, filled // 2]) / 2.0)
     centre = math.log(float(np.median(np.concatenate(blocks))))
     widen = math.sqrt(count / (count - 1)) if count > 1 else 1.0
     result: Floats = centre + (logs - centre) * widen

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from daskperf_tasks.browse.content import COMMON_HEADERS, PAGE_POLICY, artifact_headers
 from daskperf_tasks.browse.pages import render
 from daskperf_tasks.browse.run_view import read_artifact, read_run
-from daskperf_tasks.errors import DaskperfError, InfraError, InputError
+from daskperf_tasks.errors import DaskperfError, InfraError, UnknownRunError
 from daskperf_tasks.store.protocol import ArtifactStore, NoSuchKey
 from daskperf_tasks.store.runs import list_runs
 
@@ -78,7 +78,7 @@ def make_app(
 
 
 def _status_of(err: DaskperfError) -> int:
-    if isinstance(err, InputError | NoSuchKey):
+    if isinstance(err, UnknownRunError | NoSuchKey):
         return 404
     return 503 if isinstance(err, InfraError) else 500
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
-from daskperf_tasks.errors import SchemaError, UnknownRunError
+from daskperf_tasks.errors import InputError, SchemaError, UnknownRunError
 from daskperf_tasks.model.codec import loads
 from daskperf_tasks.model.results import Manifest
-from daskperf_tasks.store.keys import MANIFEST, check_key, is_run_id, run_key, run_prefix
+from daskperf_tasks.store.keys import MANIFEST, is_run_id, run_key, run_prefix
 from daskperf_tasks.store.protocol import ArtifactStore, NoSuchKey
+from daskperf_tasks.store.runs import RunState
 
 REPORT = "report.html"
 #: Shown first, in this order.
@@ -57,6 +59,8 @@ class RunView:
     #: None while it is in progress or when it cannot be read; ``why`` says which.
     manifest: Manifest | None
     why: str
+    #: As the list of runs shows it.
+    state: RunState
     artifacts: tuple[Artifact, ...]
 
     @property
@@ -90,15 +94,16 @@ def read_run(store: ArtifactStore, run_id: str) -> RunView:
         data = store.get(run_key(run_id, MANIFEST))
         manifest = loads(data, Manifest, where=run_key(run_id, MANIFEST))
     except NoSuchKey:
-        return _listed(store, run_id, "no manifest yet: in progress, or abandoned")
+        return _listed(store, run_id, "in progress", "no manifest yet: in progress, or abandoned")
     except SchemaError as err:
-        return _listed(store, run_id, f"the manifest cannot be read: {err}")
+        return _listed(store, run_id, "failed", f"the manifest cannot be read: {err}")
     files = [Artifact(name=f.key, size_bytes=f.size_bytes, sha256=f.sha256) for f in manifest.files]
     files.append(Artifact(name=MANIFEST, size_bytes=len(data), sha256=None))
     return RunView(
         run_id=run_id,
         manifest=manifest,
         why="",
+        state=manifest.state,
         artifacts=tuple(sorted(files, key=lambda a: a.name)),
     )
 
@@ -110,21 +115,20 @@ def read_artifact(store: ArtifactStore, run_id: str, name: str) -> bytes:
     ------
     UnknownRunError
         When there is no such run, or it has no such artifact.
-    InputError
-        When the name is no valid key: empty parts, dots in front, backslashes.
     """
-    check_key(name)
-    if name not in read_run(store, run_id).names:
-        raise UnknownRunError(
-            "the run has no such artifact",
-            where=run_id,
-            found=name[:200],
-            todo="the run's page lists what there is",
-        )
-    return store.get(run_key(run_id, *name.split("/")))
+    if name in read_run(store, run_id).names:
+        # What a manifest names may still be no key below the run.
+        with contextlib.suppress(InputError):
+            return store.get(run_key(run_id, *name.split("/")))
+    raise UnknownRunError(
+        "the run has no such artifact",
+        where=run_id,
+        found=name[:200],
+        todo="the run's page lists what there is",
+    )
 
 
-def _listed(store: ArtifactStore, run_id: str, why: str) -> RunView:
+def _listed(store: ArtifactStore, run_id: str, state: RunState, why: str) -> RunView:
     prefix = run_prefix(run_id)
     files = tuple(
         Artifact(name=o.key.removeprefix(prefix), size_bytes=o.size_bytes, sha256=None)
@@ -132,7 +136,7 @@ def _listed(store: ArtifactStore, run_id: str, why: str) -> RunView:
     )
     if not files:
         raise _unknown(run_id)
-    return RunView(run_id=run_id, manifest=None, why=why, artifacts=files)
+    return RunView(run_id=run_id, manifest=None, why=why, state=state, artifacts=files)
 
 
 def _unknown(run_id: str) -> UnknownRunError:

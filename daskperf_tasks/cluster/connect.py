@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from daskperf_tasks.cluster.by_source import Sent
+from daskperf_tasks.cluster.relay import relay
 from daskperf_tasks.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -119,10 +121,15 @@ def ask(
         Label -> result, or the exception that it raised: one silent worker
         does not hide the others.
     """
+    from distributed.protocol.pickle import dumps
 
     async def one(worker: LiveWorker) -> Any:
         try:
-            running = client.run(function, *args, workers=[worker.address], nanny=nanny, **kwargs)
+            if nanny:
+                packed = (dumps(function), dumps(args), dumps(kwargs))
+                there = client.run_on_scheduler(Sent(relay), worker.nanny, *packed, timeout_s)
+                return await asyncio.wait_for(there, timeout_s)
+            running = client.run(function, *args, workers=[worker.address], **kwargs)
             answers = await asyncio.wait_for(running, timeout_s)
         except Exception as err:
             return err
@@ -140,16 +147,28 @@ def describe(error: BaseException) -> str:
     return _reason(error)
 
 
-def _live(address: str, facts: dict[str, Any]) -> LiveWorker:
-    from distributed.comm import get_address_host
+def address_host(address: str) -> str:
+    """Return the host part of an address.
 
+    Examples
+    --------
+    >>> address_host("tls://[::1]:8786"), address_host("tcp://node-a:8786")
+    ('::1', 'node-a')
+    """
+    place = address.rpartition("://")[2]
+    if place.startswith("["):
+        return place[1:].partition("]")[0]
+    return place.rpartition(":")[0] or place
+
+
+def _live(address: str, facts: dict[str, Any]) -> LiveWorker:
     name = str(facts["name"])
     nanny = facts.get("nanny")
     return LiveWorker(
         label=str(nanny or address) if name == address else name,
         name=name,
         address=address,
-        host=get_address_host(address),
+        host=address_host(address),
         nanny=nanny,
         nthreads=int(facts["nthreads"]),
         memory_limit_bytes=int(facts.get("memory_limit") or 0),

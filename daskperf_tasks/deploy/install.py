@@ -119,6 +119,24 @@ async def try_import(
     return await asyncio.to_thread(run)
 
 
+async def kick(dask_worker: Any = None) -> bool:
+    """Kill the worker process that a nanny has, started or half started; it starts another.
+
+    Returns
+    -------
+    bool
+        Whether there was a process to kill.
+    """
+    process = getattr(getattr(dask_worker, "process", None), "process", None)
+    if process is None:
+        return False
+    try:
+        await process.kill()
+    except ValueError:  # it has just ended by itself
+        return False
+    return True
+
+
 def scratch_of(nanny: Any) -> str | None:
     """Return a nanny's scratch folder, or None."""
     value = getattr(nanny, "local_directory", None)

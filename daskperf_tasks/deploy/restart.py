@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from daskperf_tasks.cluster.by_source import Sent
 from daskperf_tasks.cluster.connect import LiveWorker, ask, call, live_workers
 from daskperf_tasks.deploy.imports import process_id
+from daskperf_tasks.deploy.install import kick
 from daskperf_tasks.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -18,33 +19,47 @@ _ASK_S = 3.0
 
 
 def restart(
-    client: Client, crew: tuple[LiveWorker, ...], *, timeout_s: float
+    client: Client,
+    crew: tuple[LiveWorker, ...],
+    *,
+    lost: tuple[LiveWorker, ...] = (),
+    timeout_s: float,
 ) -> tuple[LiveWorker, ...]:
     """Restart the workers' processes and return them as they came back.
 
     The scheduler itself only counts workers, and may count one that is about to
     go: here each nanny has to bring a process that was not there before.
 
+    Parameters
+    ----------
+    crew
+        Workers that the scheduler knows.
+    lost
+        Workers that it does not know, but whose nannies answer.
+
     Raises
     ------
     ClusterError
         Naming the workers that are not back within ``timeout_s`` seconds.
     """
-    if not crew:
+    wanted = {w.nanny: w for w in (*crew, *lost)}
+    if not wanted:
         return ()
-    old = ask(client, Sent(process_id), crew, timeout_s=_ASK_S)
-    call(
-        client,
-        client.scheduler.restart_workers,
-        workers=[w.address for w in crew],
-        timeout=timeout_s,
-        wait_for_workers=False,
-        on_error="return",
-        stimulus_id=f"daskperf-restart-{time.time()}",
-        timeout_s=timeout_s + 5.0,
-    )
+    old = ask(client, Sent(process_id), crew, timeout_s=_ASK_S) if crew else {}
+    if crew:
+        call(
+            client,
+            client.scheduler.restart_workers,
+            workers=[w.address for w in crew],
+            timeout=timeout_s,
+            wait_for_workers=False,
+            on_error="return",
+            stimulus_id=f"daskperf-restart-{time.time()}",
+            timeout_s=timeout_s + 5.0,
+        )
+    if lost:
+        ask(client, Sent(kick), lost, timeout_s=_ASK_S, nanny=True)
     deadline = time.monotonic() + timeout_s
-    wanted = {w.nanny: w for w in crew}
     fresh: dict[str | None, LiveWorker] = {}
     while True:
         seen = live_workers(client, timeout_s=timeout_s)
@@ -54,7 +69,7 @@ def restart(
         answers = ask(client, Sent(process_id), waiting, timeout_s=_ASK_S) if waiting else {}
         for worker in waiting:
             answer = answers[worker.label]
-            if isinstance(answer, list) and answer != old[wanted[worker.nanny].label]:
+            if isinstance(answer, list) and answer != old.get(wanted[worker.nanny].label):
                 fresh[worker.nanny] = worker
         if len(fresh) == len(wanted):
             return tuple(sorted(fresh.values(), key=lambda w: w.label))

@@ -24,7 +24,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskperf_tasks.cluster.by_source import Sent
-from daskperf_tasks.cluster.connect import LiveWorker, ask, describe, live_workers, open_client
+from daskperf_tasks.cluster.connect import (
+    LiveWorker,
+    address_host,
+    ask,
+    describe,
+    live_workers,
+    open_client,
+)
 from daskperf_tasks.deploy import imports, install, paths
 from daskperf_tasks.deploy.restart import restart
 from daskperf_tasks.deploy.ship import Crew, checked, ship
@@ -37,6 +44,9 @@ from daskperf_tasks.model.subject import Deployment, Install, Subject, WorkerChe
 
 if TYPE_CHECKING:
     from distributed import Client
+
+#: Limit for a nanny whose worker is gone: mostly it is gone as well.
+_NANNY_S = 3.0
 
 Wheels = Mapping[Arm, tuple[Subject, bytes]]
 
@@ -85,6 +95,7 @@ def deploy(scheduler: str, subjects: Wheels, *, lane: Lane, local_root: Path) ->
             local_folders={arm: answer["folder"] for arm, answer in local.items()},
             switch_s=0.0,
             subjects={arm: subject for arm, (subject, _) in subjects.items()},
+            nannies={w.label: str(w.nanny) for w in crew},
         )
         with _attached(record):
             by_hash = {subject.sha256: (subject, data) for subject, data in subjects.values()}
@@ -165,43 +176,66 @@ def _serve(
 def _restore(client: Client, record: Deployment, lane: Lane) -> dict[str, Any]:
     started = time.monotonic()
     crew = live_workers(client, timeout_s=lane.timeout_s)
-    watched = tuple(w for w in crew if w.nanny)
     subject = record.subjects.get("subject")
     names = (subject.import_name, subject.name) if subject else ("", "")
-    nannies = ask(client, Sent(install.survey), watched, [], timeout_s=lane.timeout_s, nanny=True)
-    checked(nannies, watched, "asking the nanny what it serves")
     before = ask(client, Sent(imports.serving), crew, *names, timeout_s=lane.timeout_s)
 
     def wanted(worker: LiveWorker) -> list[str]:
         return list(record.previous.get(worker.label, ()))
 
     def serves(worker: LiveWorker, answers: Mapping[str, Any]) -> bool:
-        answer = answers[worker.label]
+        answer = answers.get(worker.label)
         return isinstance(answer, dict) and answer["paths"] == wanted(worker)
 
+    watched = tuple(w for w in crew if w.nanny)
+    nannies = ask(client, Sent(install.survey), watched, [], timeout_s=lane.timeout_s, nanny=True)
+    checked(nannies, watched, "asking the nanny what it serves")
     stale = tuple(
         w for w in watched if nannies[w.label]["paths"] != wanted(w) or not serves(w, before)
     )
-    _set_paths(client, {w: wanted(w) for w in stale}, lane)
-    fresh = restart(client, stale, timeout_s=lane.timeout_s)
+    lost = _lost(client, record, crew, lane)
+    _set_paths(client, {w: wanted(w) for w in (*stale, *lost)}, lane)
+    fresh = restart(client, stale, lost=lost, timeout_s=lane.timeout_s)
     after = before | ask(client, Sent(imports.serving), fresh, *names, timeout_s=lane.timeout_s)
-    wrong = [w for w in crew if not serves(w, after)]
+    wrong = [w for w in (*crew, *lost) if not serves(w, after)]
     if wrong:
         raise ClusterError(
             "workers do not serve again what they served before the deployment",
             where=", ".join(f"worker {w.label} on {w.host}" for w in wrong),
             expected="; ".join(f"{w.label}: {_shown(wanted(w))}" for w in wrong),
-            found="; ".join(f"{w.label}: {_found(after[w.label])}" for w in wrong),
+            found="; ".join(f"{w.label}: {_found(after.get(w.label))}" for w in wrong),
             todo="restart those workers and their nannies by hand",
         )
     return {
         "scheduler": record.scheduler,
         "state": "restored",
         "seconds": time.monotonic() - started,
-        "restarted": [w.label for w in stale],
-        "missing": sorted(set(record.previous) - {w.label for w in crew}),
-        "workers": {w.label: after[w.label] for w in crew},
+        "restarted": [w.label for w in fresh],
+        "missing": sorted(set(record.previous) - set(after)),
+        "workers": after,
     }
+
+
+def _lost(client: Client, record: Deployment, crew: Crew, lane: Lane) -> Crew:
+    """Return the workers of the deployment that are gone while their nannies answer."""
+    here = {w.nanny for w in crew}
+    gone = tuple(
+        LiveWorker(
+            label=label,
+            name=label,
+            address="",
+            host=address_host(nanny),
+            nanny=nanny,
+            nthreads=0,
+            memory_limit_bytes=0,
+            status="lost",
+        )
+        for label, nanny in record.nannies.items()
+        if nanny not in here
+    )
+    limit = min(_NANNY_S, lane.timeout_s)
+    answers = ask(client, Sent(install.survey), gone, [], timeout_s=limit, nanny=True)
+    return tuple(w for w in gone if isinstance(answers[w.label], dict))
 
 
 def _set_paths(client: Client, folders: Mapping[LiveWorker, list[str]], lane: Lane) -> None:
@@ -306,7 +340,8 @@ def _restoring(client: Client, record: Deployment, lane: Lane) -> Iterator[None]
         try:
             _restore(client, record, lane)
         except DaskperfError as second:
-            raise DeployError(
+            kind = ClusterError if isinstance(err, ClusterError) else DeployError
+            raise kind(
                 f"{describe(err)}; and what was there before could not be restored",
                 where=second.where,
                 expected=second.expected,
@@ -329,4 +364,6 @@ def _shown(folders: list[str]) -> str:
 
 
 def _found(answer: Any) -> str:
-    return _shown(answer["paths"]) if isinstance(answer, dict) else describe(answer)
+    if isinstance(answer, dict):
+        return _shown(answer["paths"])
+    return describe(answer) if answer is not None else "no answer"

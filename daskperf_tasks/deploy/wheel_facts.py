@@ -11,6 +11,7 @@ import csv
 import hashlib
 import io
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -23,6 +24,18 @@ from daskperf_tasks.errors import WheelError
 #: Larger ones are no wheels that anybody measures, but may be zip bombs.
 _MAX_UNPACKED_BYTES = 4 * 2**30
 _MODULE_ENDINGS = (".py", ".so", ".pyd")
+#: What zipfile raises for one or the other kind of damage.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    IndexError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +110,7 @@ def read_wheel(file: str, data: bytes) -> WheelFacts:
             record = _record(file, _member(file, archive, f"{info}/RECORD"))
             _require_recorded(file, archive, record)
             top_level = _optional(archive, f"{info}/top_level.txt")
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as err:
+    except _DAMAGED as err:
         raise WheelError(
             "not a wheel: it is no zip file, or a damaged one",
             where=file,

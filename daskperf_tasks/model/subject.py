@@ -96,3 +96,5 @@ class Deployment(Stored):
     error: str | None = None
     #: The wheel of each arm.
     subjects: dict[str, Subject] = field(default_factory=dict)
+    #: Worker -> address of its nanny, to reach the nanny of a worker that cannot start.
+    nannies: dict[str, str] = field(default_factory=dict)

@@ -22,14 +22,14 @@ Runs = Mapping[str, tuple[float, ...]]
 #: Seconds that one kernel run may take at the very most, on a slow and busy host.
 _SLOWEST_RUN_S = 2.0
 #: Times the runs of a second try after an unstable first one.
-_MORE = 3
+_MORE = 2
 
 
 def calibrate(scheduler: str, *, lane: Lane, runs: int = 7) -> Calibration:
     """Measure every worker's speed with all threads of all workers busy at once.
 
-    When the runs of a worker spread too much, all is done again once with three
-    times the runs; the second outcome counts.
+    When the runs of a worker spread too much, all is done again once with twice
+    the runs; the second outcome counts.
 
     Parameters
     ----------

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from daskperf_tasks.cluster.by_source import Sent
-from daskperf_tasks.cluster.connect import ask, call, describe, live_workers, open_client
+from daskperf_tasks.cluster.connect import (
+    address_host,
+    ask,
+    call,
+    describe,
+    live_workers,
+    open_client,
+)
 from daskperf_tasks.errors import ClusterError
 from daskperf_tasks.model.facts import Lane, ProcessFacts, Role
 from daskperf_tasks.preflight.probe import process_facts
@@ -91,20 +98,6 @@ def is_loopback(address: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def address_host(address: str) -> str:
-    """Return the host part of an address.
-
-    Examples
-    --------
-    >>> address_host("tls://[::1]:8786"), address_host("tcp://node-a:8786")
-    ('::1', 'node-a')
-    """
-    place = address.rpartition("://")[2]
-    if place.startswith("["):
-        return place[1:].partition("]")[0]
-    return place.rpartition(":")[0] or place
 
 
 def _facts(

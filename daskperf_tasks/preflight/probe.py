@@ -65,7 +65,7 @@ def _version(name: str) -> str:
     loaded = _loaded_version(module)
     if installed and loaded and installed != loaded:
         return f"{loaded} (its metadata says {installed})"
-    return loaded or installed or ("unknown" if module in sys.modules else "missing")
+    return loaded or installed or ("missing" if sys.modules.get(module) is None else "unknown")
 
 
 def _loaded_version(module: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from daskperf_tasks.cluster.connect import address_host
 from daskperf_tasks.model.facts import Finding, Lane, Level, ProcessFacts
 from daskperf_tasks.model.subject import Subject
-from daskperf_tasks.preflight.facts import address_host
 
 #: How bad it is when a process has another version than the client, which drives
 #: the run. Blocking: what is measured itself, or what must be equal for messages

@@ -84,7 +84,7 @@ def publish(
         published_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     write_marker(spool, marker)
-    prune(spool, keep=keep)
+    prune(spool, keep=keep, spare=run_id)
     return marker
 
 
@@ -123,8 +123,8 @@ def drain(spool: ArtifactStore, store: ArtifactStore, *, keep: int = KEEP) -> Dr
     return Drained(published=tuple(published), failed=failed)
 
 
-def prune(spool: ArtifactStore, *, keep: int = KEEP) -> tuple[str, ...]:
-    """Remove the spool's copies of published runs except the latest ``keep``.
+def prune(spool: ArtifactStore, *, keep: int = KEEP, spare: str | None = None) -> tuple[str, ...]:
+    """Remove the spool's copies of published runs except the latest ``keep`` and ``spare``.
 
     Returns
     -------
@@ -132,7 +132,8 @@ def prune(spool: ArtifactStore, *, keep: int = KEEP) -> tuple[str, ...]:
         The runs whose copies were removed.
     """
     done = [r for r in marked_runs(spool) if _is_published(spool, r)]
-    old = tuple(done[: max(0, len(done) - keep)])
+    # The run just published may be an old one that was rebuilt: its later stages read it.
+    old = tuple(r for r in done[: max(0, len(done) - keep)] if r != spare)
     for run_id in old:
         manifest_key = run_key(run_id, MANIFEST)
         # The manifest goes after the files and the note last: ended half-way,

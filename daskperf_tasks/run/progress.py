@@ -8,16 +8,16 @@ from daskperf_tasks.model.block import BlockResult, Failure, Timeout
 from daskperf_tasks.run.spec import RoundSpec, Turn
 
 
-def block_line(spec: RoundSpec, turn: Turn, result: BlockResult) -> str:
+def block_line(spec: RoundSpec, turn: Turn, result: BlockResult, *, unit: str = "unit") -> str:
     """Return what a block came to: repeats, median makespan and throughput, or why not."""
     cell = turn.planned.cell
     head = f"round {spec.round.index + 1}/{spec.rounds_total} {spec.arm}  {cell.label} {cell.env}"
     if turn.attempt > 1:
         head += f" (attempt {turn.attempt})"
-    return f"{head}: {_what(result)}"
+    return f"{head}: {_what(result, unit)}"
 
 
-def _what(result: BlockResult) -> str:
+def _what(result: BlockResult, unit: str) -> str:
     outcome = result.outcome
     if isinstance(outcome, Timeout):
         return f"timeout after {outcome.after_s:.1f} s"
@@ -28,5 +28,9 @@ def _what(result: BlockResult) -> str:
     makespans = [s.makespan_s for s in result.measured]
     median = statistics.median(makespans)
     rate = statistics.median(s.units / s.makespan_s for s in result.measured)
-    text = f"{len(makespans)} repeats, median {median:.3f} s, {rate:.3g} units/s"
+    text = f"{len(makespans)} repeats, median {median:.3f} s, {_spell(rate)} {unit}s/s"
     return text if result.invalid_reason is None else f"{text}; INVALID: {result.invalid_reason}"
+
+
+def _spell(rate: float) -> str:
+    return f"{rate:.0f}" if rate >= 100 else f"{rate:.3g}"

@@ -98,14 +98,14 @@ def _one(
         print(traceback.format_exc(), flush=True)
         result = unmeasured_block(spec, turn, failure_of(err, fault))  # type: ignore[arg-type]
         write_block(store, result)
-        _done(events, result)
+        _done(events, result, "unit")
         environments.drop(env_name)
         return True
     events.send(
         "start", cell_id=planned.cell_id, attempt=turn.attempt, limit_s=planned.request.timeout_s
     )
     result = measure_block(turn, spec, env, workload, store)
-    _done(events, result)
+    _done(events, result, workload.unit)
     outcome = result.outcome
     if isinstance(outcome, Failure):
         print(outcome.traceback or outcome.message, flush=True)
@@ -137,8 +137,8 @@ def _restart_hanging(spec: RoundSpec, env: Any) -> None:
         print(f"workers that hang were not restarted: {type(err).__name__}: {err}", flush=True)
 
 
-def _done(events: Events, result: BlockResult) -> None:
-    events.send("done", cell_id=result.cell_id, attempt=result.attempt)
+def _done(events: Events, result: BlockResult, unit: str) -> None:
+    events.send("done", cell_id=result.cell_id, attempt=result.attempt, unit=unit)
 
 
 if __name__ == "__main__":

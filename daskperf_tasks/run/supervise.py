@@ -175,7 +175,7 @@ def _follow(
             turn = left.pop(0)
             result = _read(spec, store, turn)
             if result is not None:
-                log(block_line(spec, turn, result))
+                log(block_line(spec, turn, result, unit=str(event["unit"])))
 
 
 def _limit(spec: RoundSpec, event: dict[str, Any]) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -13,14 +12,14 @@ from typing import Any, TypeVar
 from daskperf_tasks.errors import StoreError
 from daskperf_tasks.store.keys import check_key, check_prefix
 from daskperf_tasks.store.protocol import NoSuchKey, StoredObject, StoreUnreachable
+from daskperf_tasks.store.s3_client import make_client, meaning_of, no_answer, without_secrets
 
 T = TypeVar("T")
 
 #: Two tries of 3 s to connect or 4 s to answer, with a pause of at most 1 s.
 _FIRST_CONTACT = {"connect_timeout": 3, "read_timeout": 4, "attempts": 2}
 #: Once it has answered, a busy store gets more time.
-_AFTERWARDS = {"connect_timeout": 3, "read_timeout": 30, "attempts": 3}
-_GONE = {"404", "NoSuchKey", "NotFound"}
+_AFTERWARDS = {"connect_timeout": 2, "read_timeout": 30, "attempts": 3}
 _CONDITION_FAILED = {"412", "PreconditionFailed", "409", "ConditionalRequestConflict"}
 _CONDITION_UNKNOWN = {"501", "NotImplemented"}
 
@@ -178,9 +177,10 @@ class S3Store:
             or os.environ.get("AWS_ENDPOINT_URL_S3")
             or os.environ.get("AWS_ENDPOINT_URL")
         )
-        if self._client is not None:
-            configured = self._client.meta.endpoint_url
-        return _without_secrets(configured or "Amazon S3")
+        client = self._client
+        if client is not None:
+            configured = client.meta.endpoint_url
+        return without_secrets(configured or "Amazon S3")
 
     def _name(self, key: str) -> str:
         return self.prefix + check_key(key)
@@ -221,109 +221,39 @@ class S3Store:
         try:
             return action(self._connected())
         except ClientError as err:
-            error, codes = self._refusal(what, key, err)
+            error, codes = meaning_of(
+                err,
+                what=what,
+                place=self._place(key),
+                bucket=self.bucket,
+                endpoint=self.endpoint,
+            )
             if refuse:
                 raise _Refused(codes, error) from err
             raise error from err
         except BotoCoreError as err:
-            raise self._no_answer(what, key, err) from err
+            error = no_answer(err, what=what, place=self._place(key))
+            # The next call knocks again with little patience.
+            self._client = None
+            raise error from err
 
     def _connected(self) -> Any:
         with self._lock:
             if self._client is None:
                 from botocore.exceptions import ClientError
 
-                probe = _make_client(self._options, **_FIRST_CONTACT)
+                probe = make_client(self._options, **_FIRST_CONTACT)
                 # It answers: what it thinks of the request shows with the real one.
                 with contextlib.suppress(ClientError):
                     probe.head_bucket(Bucket=self.bucket)
-                self._client = _make_client(self._options, **_AFTERWARDS)
+                self._client = make_client(self._options, **_AFTERWARDS)
             return self._client
-
-    def _refusal(self, what: str, key: str, err: Any) -> tuple[StoreError, set[str]]:
-        answer = err.response.get("Error", {})
-        status = err.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-        code = str(answer.get("Code", ""))
-        codes = {code, str(status)}
-        if code == "NoSuchBucket":
-            error: StoreError = StoreError(
-                "the bucket does not exist",
-                where=f"s3://{self.bucket} at {self.endpoint}",
-                todo="make it, or point DASKPERF_STORE to one that exists",
-            )
-        elif codes & _GONE:
-            error = NoSuchKey("the artifact store has no such object", where=self._place(key))
-        elif codes & {"401", "403"}:
-            error = StoreError(
-                f"the artifact store refused to {what}",
-                where=self._place(key),
-                found=f"{code} ({status})",
-                todo="check the access key, its secret, and what they may do in this bucket",
-            )
-        else:
-            error = StoreError(
-                f"the artifact store could not {what}",
-                where=self._place(key),
-                found=_without_secrets(f"{code} ({status}) {answer.get('Message', '')}".strip()),
-                todo="look into the store's log; publish again when it is well",
-            )
-        return error, codes
-
-    def _no_answer(self, what: str, key: str, err: Exception) -> StoreError:
-        name = type(err).__name__
-        if "Credential" in name:
-            return StoreError(
-                f"no credentials to {what}",
-                where=self._place(key),
-                found=name,
-                todo="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile, or an "
-                "Airflow connection",
-            )
-        return StoreUnreachable(
-            "the artifact store does not answer",
-            where=self._place(key),
-            found=_without_secrets(f"{name}: {err}")[:300],
-            todo="start it or check the endpoint; what is in the spool stays there and is "
-            "published the next time",
-        )
 
 
 class _Refused(Exception):
     """An error that the store answered with, before it is known what it means."""
 
-    def __init__(self, codes: set[str], error: StoreError) -> None:
+    def __init__(self, codes: frozenset[str], error: StoreError) -> None:
         super().__init__(error.message)
         self.codes = codes
         self.error = error
-
-
-def _make_client(
-    options: Mapping[str, Any], *, connect_timeout: float, read_timeout: float, attempts: int
-) -> Any:
-    import boto3
-    from botocore.config import Config
-
-    session = boto3.session.Session()
-    given = {"region_name": session.region_name or "us-east-1", **options}
-    own: Config | None = given.pop("config", None)
-
-    def build(style: str) -> Any:
-        config = Config(
-            connect_timeout=connect_timeout,
-            read_timeout=read_timeout,
-            retries={"mode": "standard", "total_max_attempts": attempts},
-            signature_version="s3v4",
-            s3={"addressing_style": style},
-            request_checksum_calculation="when_required",
-            response_checksum_validation="when_required",
-        )
-        return session.client("s3", config=own.merge(config) if own else config, **given)
-
-    client = build("auto")
-    # The endpoint may come from the environment or a profile; only Amazon's
-    # own has a host name for each bucket.
-    return client if ".amazonaws.com" in client.meta.endpoint_url else build("path")
-
-
-def _without_secrets(text: str) -> str:
-    return re.sub(r"//[^/@\s]*@", "//***@", text)

@@ -6,6 +6,6 @@ expected of them, ``validate_run`` has Great Expectations check it.
 
 from __future__ import annotations
 
-from daskperf_tasks.validate.validate_run import validate_run
+from daskperf_tasks.validate.validate import validate_run
 
 __all__ = ["validate_run"]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from daskperf_tasks.analyse.night import Previous, analyse_night
@@ -140,7 +139,7 @@ def test_a_side_without_samples_gives_its_reason() -> None:
 
 
 def paired_run(
-    effects: list[float], *, pairs: int, noise: float = 0.01, seed: int = 0
+    effects: list[float], *, pairs: int, noise: float | list[float] = 0.01, seed: int = 0
 ) -> tuple[Plan, list[BlockResult]]:
     """Rounds 0, 2, 4 ... of the subject and 1, 3, 5 ... of the reference."""
     cells = [planned(cell("local", n=i)) for i in range(len(effects))]
@@ -153,7 +152,7 @@ def paired_run(
                 makespan_s=factor,
                 rounds=range(first, 2 * pairs, 2),
                 repeats=3,
-                noise=noise,
+                noise=noise if isinstance(noise, float) else noise[i],
                 seed=1000 * seed + 10 * i + first,
                 arm=arm,  # type: ignore[arg-type]
             )
@@ -192,15 +191,14 @@ def test_a_cell_without_a_reference_block_is_invalid() -> None:
     assert found[0].ratio == Missing(missing="no valid block of the reference")
 
 
-def test_paired_false_alarms_stay_below_the_family_rate() -> None:
-    nights, alarms = 150, 0
-    rng = np.random.default_rng(4)
+@pytest.mark.parametrize("noises", [[0.03] * 5, [0.01] * 4 + [0.1], [0.005, 0.01, 0.03, 0.1]])
+def test_paired_false_alarms_stay_below_the_family_rate(noises: list[float]) -> None:
+    nights, alarms = 200, 0
     for seed in range(nights):
-        noise = float(rng.choice([0.005, 0.02, 0.08]))
-        p, blocks = paired_run([1.0] * 5, pairs=3, noise=noise, seed=seed + 1)
+        p, blocks = paired_run([1.0] * len(noises), pairs=3, noise=noises, seed=seed + 1)
         alarms += any(w.verdict in ("slower", "faster") for w in compare_paired(p, blocks))
-    # 5 % of the nights nominal; one-sided 99 % bound of 150 throws is 0.095.
-    assert alarms / nights <= 0.095
+    # 5 % of the nights nominal; the 99 % bound of 200 throws at that rate is 0.09.
+    assert alarms / nights <= 0.09
 
 
 def previous_run(

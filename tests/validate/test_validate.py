@@ -2,7 +2,6 @@ import dataclasses
 import math
 
 import pytest
-from tests.validate.good_run import RUN_ID, good_run, with_block, with_sample
 
 from daskperf_tasks.model.block import Failure, Member, Timeout
 from daskperf_tasks.model.codec import dumps, loads
@@ -11,6 +10,7 @@ from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.results import Validation
 from daskperf_tasks.validate import validate_run
 from daskperf_tasks.validate.suites import EXPECTATIONS
+from tests.validate.good_run import RUN_ID, good_run, with_block, with_sample
 
 
 def failed(validation):

@@ -1,0 +1,87 @@
+"""One embedded stack without Airflow, and the command line against it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daskperf_infra.local import stack
+from daskperf_infra.local.environment import stack_env
+
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The command line with a home of its own, on a stack that tests share."""
+
+    home: Path
+    env: Mapping[str, str]
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "daskperf_tasks", *words]
+
+    def run(self, *words: str, env: Mapping[str, str] | None = None, timeout: float = 240) -> Done:
+        done = subprocess.run(
+            self.command(*words),
+            env={**self.env, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            cwd=self.home,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*words),
+            env=dict(self.env),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.home,
+        )
+
+    def artifact(self, run_id: str, name: str) -> Any:
+        return json.loads((self.home / "spool" / "profiles" / run_id / name).read_text())
+
+
+@pytest.fixture(scope="session")
+def chain_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("chain") / "state"
+    stack.up(home, airflow=False)
+    try:
+        yield home
+    finally:
+        stack.down(home)
+
+
+@pytest.fixture
+def bench(chain_stack: Path, tmp_path: Path) -> Bench:
+    """A fresh ledger and spool; the lane and the built wheel are shared."""
+    stack.up(chain_stack, airflow=False)  # heals what a test before this one broke
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("DASKPERF_", "AWS_"))}
+    env = kept | stack_env(chain_stack)
+    env["DASKPERF_HOME"] = str(tmp_path)
+    env["DASKPERF_STORE"] = f"s3://daskperf/{tmp_path.name}"
+    env["PYTHONPATH"] = str(CHECKOUT)
+    return Bench(home=tmp_path, env=env)

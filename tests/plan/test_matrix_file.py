@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from daskperf_tasks.errors import InputError, MatrixError
+from daskperf_tasks.plan.build import planned_cells
+from daskperf_tasks.plan.matrix import Matrix
+from daskperf_tasks.plan.matrix_file import load_matrix
+from daskperf_tasks.plan.matrix_text import render
+from daskperf_tasks.plan.overrides import apply
+
+from .matrices import GOOD, REGISTRY
+
+FOLDER = Path(__file__).resolve().parents[2] / "matrix"
+
+
+def load(text: str) -> Matrix:
+    return load_matrix(text, where="matrix/x.toml", registry=REGISTRY)
+
+
+def test_a_good_file() -> None:
+    matrix = load(GOOD)
+    assert (matrix.name, matrix.seed, matrix.rounds, matrix.repeats) == ("nightly", 7, 3, 4)
+    assert matrix.warmup.max_repeats == 3
+    aggregates, integrate = matrix.workloads
+    assert aggregates.params == (("n", (128, 256)),)
+    assert (integrate.required, integrate.repeats, integrate.timeout_s) == (False, 2, 5.0)
+    assert integrate.environments == ("threads", "processes")
+    assert matrix.text == GOOD
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "repeats = 4",
+            "repeat = 4",
+            "5: unknown key 'repeat' in [matrix]; did you mean 'repeats'?",
+        ),
+        (
+            "tolerance = 0.1",
+            "tolerence = 0.1",
+            "12: unknown key 'tolerence' in [matrix.warmup]; did you mean 'tolerance'?",
+        ),
+        (
+            '"aggregates"',
+            '"agregates"',
+            "15: unknown workload 'agregates'; did you mean 'aggregates'?",
+        ),
+        (
+            "units = 64",
+            "unit = 64",
+            "16: unknown key 'unit' in [[workload]]; did you mean 'units'?",
+        ),
+        ('"remote"]', '"remot"]', "17: unknown environment 'remot'; did you mean 'remote'?"),
+        ('    "processes",', '    "threads",', "29: environment 'threads' is listed twice"),
+        (
+            "n = [128, 256]",
+            "m = [128]",
+            "19: workload 'aggregates' has no parameter 'm'; valid are n, per_task",
+        ),
+        (
+            "n = [128, 256]",
+            "n = []",
+            "19: parameter 'n' of 'aggregates' has an empty list of values",
+        ),
+        (
+            "n = [128, 256]",
+            "n = [128, 'a']",
+            "19: parameter 'n' of 'aggregates': 'a' is not of type int",
+        ),
+        ("n = [128, 256]", "n = [128, true]", "True is not of type int"),
+        (
+            "n = [128, 256]",
+            "n = [128, 128]",
+            "19: parameter 'n' of 'aggregates': 128 is listed twice",
+        ),
+        ("n = [128, 256]", "n = 1", "19: parameter 'n' of 'aggregates': 1 is below 2"),
+        (
+            '["python", "cython"]',
+            '["pyhton"]',
+            "31: parameter 'implementation' of 'integrate': 'pyhton' is none of 'cython', 'python'",
+        ),
+        ("rounds = 3", "rounds = 0", "4: 'rounds' must be a whole number, 1 or more, not 0"),
+        ("rounds = 3", 'rounds = "3"', "4: 'rounds' must be a whole number, 1 or more, not '3'"),
+        ("timeout_s = 60", "timeout_s = true", "7: 'timeout_s' must be a number"),
+        ("units = 64", "", "14: 'units' is missing"),
+        ("required = false", "required = 0", "24: 'required' must be true or false, not 0"),
+        ('name = "nightly"', "", "1: 'name' is missing"),
+        ('name = "nightly"', 'name = "Night ly"', "2: 'name' is 'Night ly': lower case letters"),
+        ("max_repeats = 3", "max_repeats = 0", "11: 'max_repeats' 0 is below 'min_repeats'"),
+        ("[matrix]\n", "[matrx]\n", "1: unknown key 'matrx' in the file; did you mean 'matrix'?"),
+        (
+            'environments = ["local", "remote"]',
+            "environments = []",
+            "17: 'environments' must be a list",
+        ),
+        (
+            'environments = ["local", "remote"]',
+            "environments = local",
+            "17: not valid TOML: invalid value",
+        ),
+        ("seed = 7", "seed = 7\nseed = 8", "4: not valid TOML: cannot overwrite a value"),
+        ("steps = 1000 }", "steps = 1000", "not valid TOML"),
+    ],
+)
+def test_mistakes_name_line_key_and_nearest(old: str, new: str, expected: str) -> None:
+    assert old in GOOD
+    with pytest.raises(MatrixError) as caught:
+        load(GOOD.replace(old, new, 1))
+    assert "matrix/x.toml:" in caught.value.message
+    assert expected in caught.value.message
+    assert caught.value.todo
+    assert caught.value.exit_code == 2
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_lines() -> None:
+    text = GOOD.replace("repeats = 4", "repeat = 4").replace("units = 16", "unitss = 16")
+    with pytest.raises(MatrixError) as caught:
+        load(text)
+    lines = [row.split(":")[1] for row in caught.value.message.splitlines()]
+    assert lines == ["5", "21", "23"]
+
+
+def test_the_same_cell_twice() -> None:
+    again = (
+        '[[workload]]\nname = "aggregates"\nunits = 8\nenvironments = ["local"]\nparams.n = 128\n'
+    )
+    with pytest.raises(MatrixError, match="line 14") as caught:
+        load(GOOD + again)
+    assert "x.toml:32: workload 'aggregates' with {'n': 128} in 'local' is already" in str(
+        caught.value
+    )
+
+
+@pytest.mark.parametrize("text", ["", "[matrix]\nname = 'x'\n", "matrix = 3\nworkload = [1]\n"])
+def test_empty_and_odd_files(text: str) -> None:
+    with pytest.raises(MatrixError):
+        load(text)
+
+
+def test_rendered_text_is_the_same_matrix() -> None:
+    matrix = load(GOOD)
+    again = load(render(matrix))
+    assert render(again) == render(matrix)
+    assert again.workloads == matrix.workloads
+
+
+def test_overrides_are_in_the_text_too() -> None:
+    changed = apply(load(GOOD), n=[32], repeats=9, rounds=1, environments=["local"])
+    assert load(changed.text).workloads == changed.workloads
+    assert (changed.repeats, changed.rounds) == (9, 1)
+    cells = planned_cells(changed, REGISTRY)
+    assert [c.cell_id for c in cells] == ["aggregates/v1;n=32;env=local;sched=ws"]
+    assert cells[0].request.repeats == 9
+
+
+def test_cells_are_chosen_by_id_or_label() -> None:
+    changed = apply(load(GOOD), cells=["aggregates n=256", "integrate/*env=threads*"])
+    ids = [c.cell_id for c in planned_cells(changed, REGISTRY)]
+    assert len(ids) == 4
+    assert ids[0] == "aggregates/v1;n=256;env=local;sched=ws"
+    with pytest.raises(InputError, match="no cell matches"):
+        planned_cells(apply(load(GOOD), cells=["nothing"]), REGISTRY)
+
+
+def test_overrides_that_say_nothing() -> None:
+    matrix = load(GOOD)
+    assert apply(matrix) is matrix
+    with pytest.raises(InputError, match="did you mean 'remote'"):
+        apply(matrix, environments=["remotee"])
+    with pytest.raises(InputError):
+        apply(matrix, n=[])
+    with pytest.raises(InputError):
+        apply(matrix, repeats=0)
+    only = load(
+        GOOD.replace('name = "aggregates"', 'name = "integrate"').replace("n = [128, 256]", "")
+    )
+    with pytest.raises(InputError, match="no workload of this matrix sets"):
+        apply(only, n=[3])
+
+
+@pytest.mark.parametrize("name", ["nightly", "smoke"])
+def test_the_matrices_of_this_repository(name: str) -> None:
+    file = FOLDER / f"{name}.toml"
+    matrix = load_matrix(file.read_text(), where=str(file), registry=REGISTRY)
+    ids = {c.cell_id for c in planned_cells(matrix, REGISTRY)}
+    assert matrix.name == name
+    assert all(c.cell.counterpart_id in ids for c in planned_cells(matrix, REGISTRY))
+    assert len(ids) == (12 if name == "nightly" else 6)

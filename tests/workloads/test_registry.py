@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from daskperf_tasks.errors import InputError
+from daskperf_tasks.workloads.integrate import Integrate
+from daskperf_tasks.workloads.protocol import ParamSpec, Workload
+from daskperf_tasks.workloads.registry import load_registry
+
+OWN = Integrate(name="mine")
+TWIN = Integrate(name="mine", version=2)
+ILL_NAMED = Integrate(name="Not a name")
+NOTHING = object()
+HERE = "tests.workloads.test_registry"
+
+
+def test_the_built_in_ones_are_there() -> None:
+    registry = load_registry({})
+    assert {"aggregates", "integrate"} <= set(registry)
+    assert all(isinstance(w, Workload) and w.name == name for name, w in registry.items())
+    assert all(
+        spec.check(spec.default) == spec.default
+        for w in registry.values()
+        for spec in w.params.values()
+    )
+
+
+def test_the_environment_names_more() -> None:
+    registry = load_registry({"DASKPERF_WORKLOADS": f" {HERE}:OWN , "})
+    assert registry["mine"] is OWN
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("no.such.module:X", "cannot be imported"),
+        (f"{HERE}:MISSING", "cannot be imported"),
+        ("nonsense", "cannot be imported"),
+        (f"{HERE}:NOTHING", "is no workload"),
+        (f"{HERE}:ILL_NAMED", "not a valid workload name"),
+        (f"{HERE}:OWN,{HERE}:TWIN", "two workloads are named 'mine'"),
+    ],
+)
+def test_what_cannot_be_taken_is_named(value: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        load_registry({"DASKPERF_WORKLOADS": value})
+
+
+def test_an_installed_package_brings_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "brings_one.py").write_text(
+        "from daskperf_tasks.workloads.integrate import Integrate\nIT = Integrate(name='brought')\n"
+    )
+    info = tmp_path / "brings_one-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brings-one\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[daskperf.workloads]\nbrought = brings_one:IT\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        assert load_registry({})["brought"].version == 1
+    finally:
+        sys.modules.pop("brings_one", None)
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "says"),
+    [
+        (ParamSpec(kind=int, default=1), True, "not of type int"),
+        (ParamSpec(kind=int, default=1), 1.0, "not of type int"),
+        (ParamSpec(kind=int, default=1, minimum=0, maximum=5), 6, "above 5"),
+        (ParamSpec(kind=int, default=1, minimum=0, maximum=5), -1, "below 0"),
+        (ParamSpec(kind=bool, default=True), 1, "not of type bool"),
+        (ParamSpec(kind=float, default=1.0), "1", "not of type float"),
+    ],
+)
+def test_values_that_do_not_fit(spec: ParamSpec, value: object, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        spec.check(value)
+
+
+def test_whole_numbers_are_numbers() -> None:
+    assert ParamSpec(kind=float, default=1.0).check(3) == 3.0
