@@ -22,9 +22,9 @@ class LazyApp:
         """Return the application behind."""
         with self._lock:
             if self._app is None:
-                from daskperf_tasks.browse.airflow_app import airflow_app
+                from daskperf_tasks.airflow.web import web_app
 
-                self._app = airflow_app()
+                self._app = web_app()
         return self._app
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from daskperf_tasks.analyse.by_cell import counted
 from daskperf_tasks.analyse.metrics_of import MIB, first_reason, numbers, over, times
 from daskperf_tasks.analyse.stream import StreamFacts
+from daskperf_tasks.analyse.threads import bound_worker
 from daskperf_tasks.model.block import BlockResult, Sample
 from daskperf_tasks.model.facts import Calibration, Preflight
 from daskperf_tasks.model.ids import parse_cell_id, side_of
@@ -132,7 +133,11 @@ def _cores(block: BlockResult, preflight: Preflight | None, remote: bool) -> Mea
         if client is None:
             return Missing(missing="preflight has no facts of the client's host")
         return float(client.cores)
-    names = {m.name for m in block.members_before} | {m.worker_id for m in block.members_before}
+    members = block.members_before
+    only = bound_worker(block)
+    if parse_cell_id(block.cell_id).env == "remote-threads" and only is not None:
+        members = (only,)
+    names = {m.name for m in members} | {m.worker_id for m in members}
     workers = [w for w in preflight.workers if w.name in names or w.address in names]
     by_host = {w.host: w.cores for w in workers or preflight.workers}
     if not by_host:

@@ -30,6 +30,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from daskperf_tasks.analyse.figures import Figures
+from daskperf_tasks.analyse.measuring_actions import measuring_actions, run_command
 from daskperf_tasks.analyse.signals import gil_bound, num, pct
 from daskperf_tasks.model.measured import Missing, known
 from daskperf_tasks.model.plan import Plan, PlannedCell
@@ -80,7 +81,7 @@ def recommend(
             proposals.setdefault(p.kind, []).append(p)
     merged = sorted((_merge(group) for group in proposals.values()), key=_expected)
     actions += [a for a in merged if _expected(a) <= WORTH]
-    actions += _measuring(plan, cells, figures)
+    actions += measuring_actions(plan, cells, figures)
     return tuple(
         Action(
             rank=i + 1,
@@ -177,7 +178,7 @@ def _release_gil(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal:
         title="Use processes, or release the GIL in the kernel",
         change=f"run {planned.cell.label} from {where}; or compile its inner loop with nogil",
         test=f'matrix "{plan.matrix_name}": environments = ["{env}", "{other or env}"] for '
-        f"workload {planned.cell.workload}, then {_run(plan)}; compare the two makespans",
+        f"workload {planned.cell.workload}, then {run_command(plan)}; compare the two makespans",
         evidence=f"{num(f.cores_used)} of {usable:.0f} free cores used by {f.threads} threads, "
         f"CPU / wall {pct(f.cpu_per_wall)}",
     )
@@ -195,7 +196,7 @@ def _hotspot(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal:
         title=f"Make the hotspot {name} twice as fast",
         change=f"CPU time of {name} from {num(f.task_ms)} ms to "
         f"{num((known(f.task_ms) or 0.0) / 2)} ms a task",
-        test=f"profile {name}, build the wheel, then {_run(plan)} --wheel NEW.whl --against "
+        test=f"profile {name}, build the wheel, then {run_command(plan)} --wheel NEW.whl --against "
         "CURRENT.whl; the verdict must be faster",
         evidence=f"{name} has {share:.0%} of the task time, threads are busy "
         f"{pct(f.busy_fraction)} of the makespan",
@@ -216,7 +217,7 @@ def _threads(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal | None:
         title="Give the workers as many threads as they have cores",
         change=f"threads in all from {f.threads} to {cores:.0f}",
         test=f"start the lane's workers with {cores:.0f} threads in all (dask worker --nthreads), "
-        f"then {_run(plan)}",
+        f"then {run_command(plan)}",
         evidence=f"{num(f.cores_used)} of {cores:.0f} cores in use with {f.threads} threads",
     )
 
@@ -240,7 +241,7 @@ def _batch(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal | None:
         change=f"from {f.tasks:.0f} tasks of {work:.3g} ms to {f.tasks / k:.0f} of "
         f"{work * k:.3g} ms: {k} of today's in one",
         test=f"in workload {planned.cell.workload} compute {k} units in one task (a new version "
-        f"of the workload), then {_run(plan)}; compare throughput at equal units",
+        f"of the workload), then {run_command(plan)}; compare throughput at equal units",
         evidence=f"{around:.3g} ms of thread time around each {work:.3g} ms task",
     )
 
@@ -260,7 +261,7 @@ def _overlap(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal | None:
         change=f"thread time waiting for inputs from {share:.0%} to 0 %: larger chunks next to "
         "their inputs, smaller payloads (dtype, compression), or fusing producer and consumer",
         test=f"return smaller results from {planned.cell.workload} (or one chunk a worker), then "
-        f"{_run(plan)}; transfer_mib must fall and the makespan with it",
+        f"{run_command(plan)}; transfer_mib must fall and the makespan with it",
         evidence=f"waiting for inputs takes {share:.0%} of the thread time, "
         f"{num(f.transfer_rate)} MiB for each CPU second of tasks",
     )
@@ -271,7 +272,7 @@ def _equal_workers(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal | 
     if s is None or s.workers < 2:
         return None
     ratio = 1.0 - min(0.95, s.tail_share)
-    slow = s.slowest_worker or "the slowest worker"
+    slow = f"worker {s.slowest_worker}" if s.slowest_worker else "the slowest worker"
     times = "" if s.slowest_ratio is None else f", {s.slowest_ratio:.2f} times slower a task"
     return _proposal(
         planned,
@@ -281,8 +282,8 @@ def _equal_workers(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal | 
         title=f"Take the load off {slow}",
         change=f"{slow} from equal shares to what its speed allows (fewer threads, or leave it "
         "out), or smaller last tasks",
-        test=f"run once without {slow}: stop it or leave it out of lane.toml, then {_run(plan)}; "
-        "throughput per effective thread must rise",
+        test=f"run once without {slow}: stop it or leave it out of lane.toml, then "
+        f"{run_command(plan)}; throughput per effective thread must rise",
         evidence=f"threads without work wait {s.tail_share:.0%} of the thread time for it{times}",
     )
 
@@ -300,59 +301,5 @@ def _correctness(plan: Plan, cells: Sequence[CellDiagnosis]) -> Action | None:
         cell_ids=tuple(c.cell_id for c in wrong),
         expected_ratio=Missing(missing="correctness comes before speed"),
         evidence=f"{wrong[0].label}: {speaking.says}",
-        test=f"{_run(plan)}: the check against the reference must pass in every cell",
+        test=f"{run_command(plan)}: the check against the reference must pass in every cell",
     )
-
-
-def _measuring(
-    plan: Plan, cells: Sequence[CellDiagnosis], figures: Mapping[str, Figures]
-) -> list[Action]:
-    """Return steps that improve the evidence, for the places that are left."""
-    repeats = max((p.request.repeats for p in plan.cells), default=5)
-    doubtful = sorted(cells, key=lambda c: (c.cell_id in figures, c.confidence))
-    weak = tuple(c.cell_id for c in doubtful if c.confidence < 0.6)[:4]
-    found = [
-        Action(
-            rank=0,
-            title="Measuring: more repeats where the evidence is thin",
-            change=f"repeats from {repeats} to {2 * repeats}, rounds from {len(plan.rounds)} to "
-            f"{2 * max(1, len(plan.rounds))}",
-            cell_ids=weak,
-            expected_ratio=Missing(missing="measuring more changes no makespan"),
-            evidence=f"{sum(c.confidence < 0.6 for c in cells)} of {len(cells)} cells are "
-            "diagnosed with a confidence below 0.6 or not at all",
-            test=f"{_run(plan)} --repeats {2 * repeats}; confidence must rise or the class change",
-        )
-    ]
-    short = [i for i, f in figures.items() if f.makespan_s < 1.0]
-    units = sorted({plan.cell(i).request.units for i in (short or figures)})
-    sizes = ", ".join(str(u) for u in units) or "the planned"
-    found.append(
-        Action(
-            rank=0,
-            title="Measuring: larger units of work",
-            change=f"units in matrix {plan.matrix_name} from {sizes} to twice as many",
-            cell_ids=tuple(short)[:4],
-            expected_ratio=Missing(missing="other work has another makespan; compare throughput"),
-            evidence=f"{len(short)} of {len(figures)} cells run for less than a second a repeat, "
-            "where fixed overhead and noise weigh most",
-            test=f"double `units` of each [[workload]] in the matrix, then {_run(plan)}; if "
-            "throughput rises, fixed overhead dominated",
-        )
-    )
-    found.append(
-        Action(
-            rank=0,
-            title="Measuring: the same wheel twice, for the noise of this lane",
-            change="reference from another wheel (or none) to tonight's own",
-            cell_ids=(),
-            expected_ratio=Missing(missing="both arms are the same wheel; 1 but for noise"),
-            evidence="the smallest visible effect of a night is known only from such runs",
-            test=f"{_run(plan)} --wheel W.whl --against W.whl; no cell may be slower or faster",
-        )
-    )
-    return found
-
-
-def _run(plan: Plan) -> str:
-    return f"daskperf run {plan.matrix_name}"

@@ -122,8 +122,8 @@ def _stream_value(rule: Rule, f: Figures) -> tuple[Measured, str]:
             if s.slowest_ratio is None:
                 return Missing(missing="no task name ran often enough on two workers"), ""
             return s.slowest_ratio, (
-                f"{s.slowest_worker} takes {s.slowest_ratio:.2f} times as long for the same tasks "
-                f"and is the slowest in {s.slowest_consistency or 0:.0%} of the repeats"
+                f"worker {s.slowest_worker} takes {s.slowest_ratio:.2f} times as long for the same "
+                f"tasks and is the slowest in {s.slowest_consistency or 0:.0%} of the repeats"
             )
     raise KeyError(rule.name)
 
@@ -144,8 +144,9 @@ def _gil_signal(f: Figures) -> Signal:
         speaks_for="compute-bound",
         strength=gil,
         says=f"{f.threads} threads in {f.processes} process used {num(f.cores_used)} cores "
-        f"although {f.usable:.0f} were free for them, and tasks computed only {pct(f.cpu_per_wall)} of "
-        "their wall time: they take turns under the interpreter lock (GIL)",
+        f"although {f.usable:.0f} were free for them, and tasks computed only "
+        f"{pct(f.cpu_per_wall)} of their wall time: they take turns under the interpreter lock "
+        "(GIL)",
         opposite=f"{f.usable:.0f} cores in use, CPU / wall near 1",
     )
 

@@ -53,6 +53,8 @@ class StreamFacts:
 def columns_of(table: Any) -> Columns | None:
     """Return a table's columns as arrays, or None when it is none or lacks some.
 
+    Workers are told apart by name where every row has one, else by address.
+
     Parameters
     ----------
     table
@@ -71,6 +73,9 @@ def columns_of(table: Any) -> Columns | None:
         found = {n: np.asarray([row.get(n) for row in rows]) for n in names}
     if any(n not in found for n in NEEDED) or not len(found["start_s"]):
         return None
+    named = found.get("worker_name")
+    if named is not None and all(n is not None and str(n) for n in named):
+        found["worker"] = named
     return found
 
 

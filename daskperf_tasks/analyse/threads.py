@@ -9,8 +9,9 @@ local environments, the worth of the driver's host against the lane.
 environment          effective threads of a block with t threads
 ===================  =========================================================
 remote               sum over workers of threads x index, times t / all threads
-remote-threads       t x index of the worker it ran on; where the block does not
-                     name a single worker, t x the mean index by thread
+remote-threads       t x index of the worker that its tasks are bound to, the
+                     first by name; where calibration does not know that worker,
+                     as for remote
 remote-processes     sum over workers of 1 x index, times t / number of workers
 local, threads,      worth of the driver's host for all of the lane's threads,
 processes            times t / all threads
@@ -19,7 +20,7 @@ processes            times t / all threads
 
 from __future__ import annotations
 
-from daskperf_tasks.model.block import BlockResult
+from daskperf_tasks.model.block import BlockResult, Member
 from daskperf_tasks.model.facts import Calibration
 from daskperf_tasks.model.ids import parse_cell_id, side_of
 from daskperf_tasks.model.measured import Measured, Missing
@@ -47,7 +48,7 @@ def effective_threads(block: BlockResult, calibration: Calibration | None) -> Me
     if isinstance(calibration.effective_threads, Missing):
         return calibration.effective_threads
     if env == "remote-threads":
-        index = _index_of_single_worker(block, calibration)
+        index = _index_of_bound(block, calibration)
         if index is not None:
             return block.threads * index
     if env == "remote-processes" and calibration.workers:
@@ -56,8 +57,14 @@ def effective_threads(block: BlockResult, calibration: Calibration | None) -> Me
     return calibration.effective_threads * share
 
 
-def _index_of_single_worker(block: BlockResult, calibration: Calibration) -> float | None:
-    names = {m.name for m in block.members_before} | {m.worker_id for m in block.members_before}
-    if len(block.members_before) != 1:
+def bound_worker(block: BlockResult) -> Member | None:
+    """Return the only worker that runs a ``remote-threads`` block: the first by name."""
+    return min(block.members_before, key=lambda m: m.name, default=None)
+
+
+def _index_of_bound(block: BlockResult, calibration: Calibration) -> float | None:
+    member = bound_worker(block)
+    if member is None:
         return None
+    names = (member.name, member.worker_id)
     return next((w.index for w in calibration.workers if w.worker in names), None)

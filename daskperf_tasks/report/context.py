@@ -38,13 +38,13 @@ def context_rows(inputs: ReportInputs) -> Rows:
             )
     rows += _wheels(inputs)
     if not isinstance(inputs.lane, Missing):
-        rows.append(
-            ("lane", f"{inputs.lane.name} ({inputs.lane.kind}) at {inputs.lane.scheduler}")
-        )
+        rows.append(("lane", f"{inputs.lane.name} ({inputs.lane.kind}) at {inputs.lane.scheduler}"))
     sides: tuple[Side, ...] = ("local", "remote")
     for side in sides:
         summary = inputs.summary(side)
-        text = f"{DASH_BECAUSE}{summary.missing}" if isinstance(summary, Missing) else summary.topology
+        text = (
+            f"{DASH_BECAUSE}{summary.missing}" if isinstance(summary, Missing) else summary.topology
+        )
         rows.append((f"{side} topology", text))
     rows += _environment(inputs)
     rows += _loopback(inputs)
@@ -86,7 +86,9 @@ def _environment(inputs: ReportInputs) -> Rows:
         shown = [f"{k} {facts[k]}" for k in _SHOWN if isinstance(facts.get(k), str | int | float)]
         packages = facts.get("distributions") or facts.get("versions")
         if isinstance(packages, dict):
-            shown += [f"{k} {packages[k]}" for k in ("dask", "distributed", "numpy") if k in packages]
+            shown += [
+                f"{k} {packages[k]}" for k in ("dask", "distributed", "numpy") if k in packages
+            ]
         if shown:
             rows.append((f"{side} environment", ", ".join(dict.fromkeys(shown))))
     return tuple(rows)

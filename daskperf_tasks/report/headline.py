@@ -53,9 +53,7 @@ def _derived(inputs: ReportInputs) -> Headline:
     if not isinstance(inputs.preflight, Missing):
         reasons += [one_line(str(f)) for f in inputs.preflight.findings if f.level == "block"]
     required = [c for c in summarised(inputs) if c.required and c.state != "measured"]
-    reasons += [
-        one_line(f"{labelled(c)}, {c.arm}: {c.state}: {c.reason}") for c in required
-    ]
+    reasons += [one_line(f"{labelled(c)}, {c.arm}: {c.state}: {c.reason}") for c in required]
     if not isinstance(inputs.diagnosis, Missing):
         reasons += [
             f"{c.label}: wrong or lost results"

@@ -14,7 +14,7 @@ class Figure:
     """A figure as it stands in a table."""
 
     text: str
-    #: ``[low, high]``, empty when there is none.
+    #: ``[low, high]``, empty when there is none or all values are equal.
     interval: str = ""
     #: Coverage of the interval and number of values, empty when there is none.
     detail: str = ""
@@ -58,7 +58,9 @@ def figure(value: Estimate | Measured) -> Figure:
     if isinstance(value, Estimate):
         return Figure(
             text=number(value.value),
-            interval=f"[{number(value.low)}, {number(value.high)}]",
+            interval=""
+            if value.low == value.high
+            else f"[{number(value.low)}, {number(value.high)}]",
             detail=f"{value.confidence:.0%} interval, n = {value.n}",
         )
     return Figure(text=number(value))
@@ -78,7 +80,7 @@ def seconds(value: float) -> str:
     Examples
     --------
     >>> seconds(0.25), seconds(12.34), seconds(75.0)
-    ('0.25 s', '12.3 s', '1 min 15 s')
+    ('0.250 s', '12.3 s', '1 min 15 s')
     """
     if value >= 60:
         return f"{int(value // 60)} min {value % 60:.0f} s"

@@ -111,7 +111,7 @@ class Environments:
         """Close an environment that cannot be trusted any more; the next use opens it anew."""
         found = self._open.pop(env, None)
         if isinstance(found, ProcessesEnvironment):
-            found.kill()
+            found.close()
         if isinstance(found, ClusterEnvironment):
             side: Side = "local" if env == "local" else "remote"
             connection = self._connections.pop(side, None)

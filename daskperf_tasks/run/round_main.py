@@ -64,8 +64,8 @@ def main(argv: list[str]) -> int:
         if spec.round.profile:
             events.send("profile", limit_s=sum(t.planned.request.timeout_s for t in spec.turns))
             sides.profile(spec, environments, registry, store)
-        events.send("closing")
     finally:
+        events.send("closing")
         environments.close()
     return 0
 

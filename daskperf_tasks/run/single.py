@@ -182,13 +182,9 @@ class ProcessesEnvironment(_SingleMachine):
         host = socket.gethostname()
         return [pool_worker("processes", m.name, int(m.worker_id), 1, host) for m in self.members()]
 
-    def kill(self) -> None:
-        """End the processes at once."""
-        self._pool.kill()
-
     def close(self) -> None:
-        """End the processes."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        """End the processes, whatever they are at."""
+        self._pool.kill()
 
 
 def _largest_rss(pids: tuple[int, ...]) -> float | Missing:

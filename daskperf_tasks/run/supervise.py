@@ -22,6 +22,8 @@ from daskperf_tasks.store.protocol import ArtifactStore
 
 #: Seconds to start, import and read the spec.
 _START_S = 120.0
+#: Seconds to close clients and clusters.
+_CLOSE_S = 30.0
 #: Lines of the log that a dead process's block quotes.
 _LOG_LINES = 30
 
@@ -87,7 +89,10 @@ def _one_pass(spec: RoundSpec, store: ArtifactStore, log: Log, turns: tuple[Turn
                 ended = _follow(spec, store, log, child, left)
             finally:
                 child.kill()
-        if left and (ended is not None or len(left) == before):
+        # A process that ends between blocks is replaced; only one that never got to a
+        # block, or was at one, counts against it, so that this loop comes to an end.
+        at_block = ended is not None and ended.phase in ("open", "start")
+        if left and (at_block or len(left) == before):
             turn = left.pop(0)
             outcome = ended or _End(phase="", code=FRESH_PLEASE, after_s=0.0)
             _write(spec, store, log, turn, outcome.of_block(path))
@@ -182,6 +187,8 @@ def _limit(spec: RoundSpec, event: dict[str, Any]) -> float:
     kind = event["event"]
     if kind == "start":
         return float(event["limit_s"]) + 3 * GRACE_S
+    if kind == "closing":
+        return _CLOSE_S
     if kind == "profile":
         return float(event["limit_s"]) + 60.0
     return 2 * spec.open_timeout_s + _START_S

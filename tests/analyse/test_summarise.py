@@ -133,7 +133,8 @@ def test_each_arm_has_its_own_summary() -> None:
     [
         ("remote", 2, 2, ("w1", "w2"), 1.5),
         ("remote-threads", 1, 1, ("w2",), 0.5),
-        ("remote-threads", 1, 1, ("w1", "w2"), 0.75),
+        ("remote-threads", 2, 1, ("w2", "w1"), 2.0),
+        ("remote-threads", 1, 1, ("other",), 0.75),
         ("remote-processes", 2, 2, ("w1", "w2"), 1.5),
         ("local", 2, 2, (), 2.0),
         ("threads", 1, 1, (), 1.0),

@@ -84,4 +84,7 @@ def bench(chain_stack: Path, tmp_path: Path) -> Bench:
     env["DASKPERF_HOME"] = str(tmp_path)
     env["DASKPERF_STORE"] = f"s3://daskperf/{tmp_path.name}"
     env["PYTHONPATH"] = str(CHECKOUT)
+    shared = chain_stack / "cache"
+    shared.mkdir(exist_ok=True)
+    (tmp_path / "cache").symlink_to(shared)
     return Bench(home=tmp_path, env=env)

@@ -22,12 +22,12 @@ def web(airflow_home):
 
 @pytest.fixture
 def ledger(tmp_path, monkeypatch):
-    from daskperf_tasks.browse import airflow_app
+    from daskperf_tasks.airflow import web
 
     monkeypatch.setenv("DASKPERF_STORE", (tmp_path / "store").as_uri())
-    airflow_app._ledger.cache_clear()
+    web.ledger.cache_clear()
     yield filled(tmp_path / "store")
-    airflow_app._ledger.cache_clear()
+    web.ledger.cache_clear()
 
 
 def bearer(name: str) -> dict[str, str]:
@@ -69,9 +69,9 @@ def test_a_browser_is_sent_to_airflows_sign_in(web, ledger):
 def test_every_route_asks_who_is_there(airflow_home):
     from fastapi.routing import APIRoute
 
-    from daskperf_tasks.browse.airflow_app import airflow_app
+    from daskperf_tasks.airflow.web import web_app
 
-    app = airflow_app()
+    app = web_app()
     assert len(app.routes) == 4
     for route in app.routes:
         # Neither mounts nor plain routes: dependencies do not reach them.
@@ -114,7 +114,7 @@ def test_the_plugin_file_imports_nothing_heavy():
     code = (
         "import sys, daskperf_plugin;"
         "heavy = {'fastapi', 'pandas', 'dask', 'distributed', 'great_expectations', 'boto3',"
-        " 'daskperf_tasks.stages', 'daskperf_tasks.browse.airflow_app'};"
+        " 'daskperf_tasks.stages', 'daskperf_tasks.airflow.web'};"
         "import airflow.plugins_manager;"
         "print(sorted(heavy & set(sys.modules) - before))"
     )

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from daskperf_tasks.model.subject import Deployment
 from tests.dask_cluster import CHECKOUT, Cluster, start_cluster
 from tests.wheels import make_wheel, subject_and_bytes
 
+OWN = {"toy_subject/__init__.py": "VERSION = '0.9'\n"}
 NOTHING = Deployment(
     scheduler="",
     state="deployed",
@@ -254,7 +256,7 @@ def test_workers_without_nanny_and_no_workers(wheels: Path, tmp_path: Path) -> N
         assert "lane-a" in str(seen.value) and "--nanny" in str(seen.value)
         assert restore(cluster.address, NOTHING, lane=cluster.lane())["restarted"] == []
         cluster.kill_nanny("lane-a")
-        lane = cluster.lane(stated=False)
+        lane = cluster.lane(stated=False, timeout_s=1.0)
         with Client(cluster.address, set_as_default=False) as client:
             while client.scheduler_info(n_workers=-1)["workers"]:
                 pass
@@ -277,9 +279,35 @@ def test_the_lane_changes_under_a_deployment(wheels: Path, tmp_path: Path) -> No
         cluster.add_worker("lane-c")
         cluster.wait(("lane-a", "lane-c"))
         with pytest.raises(ClusterError, match="not those that the wheel was installed for") as e:
-            switch(cluster.address, record, "subject", lane=lane)
+            switch(cluster.address, record, "subject", lane=cluster.lane(timeout_s=2.0))
         assert "lane-c" in str(e.value)
         answer = restore(cluster.address, record, lane=lane)
         assert answer["restarted"] == ["lane-a"] and answer["missing"] == ["lane-b"]
+    finally:
+        cluster.stop()
+
+
+def test_a_subject_of_the_workers_own_environment_gives_way_and_comes_back(
+    wheels: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "site"
+    own.mkdir()
+    with zipfile.ZipFile(make_wheel(tmp_path, "toy-subject", "0.9", OWN)) as archive:
+        archive.extractall(own)
+    cluster = start_cluster(tmp_path, workers=1, env={"PYTHONPATH": str(own)})
+    try:
+        lane = cluster.lane()
+        assert served(cluster) == {"lane-a": ("0.9", "0.9")}
+        record = deploy(
+            cluster.address, {"subject": _toy(wheels, "1.0")}, lane=lane, local_root=tmp_path / "l"
+        )
+        assert served(cluster) == {"lane-a": ("1.0", "1.0")}
+        # A worker that dies comes back with the deployed wheel.
+        cluster.kill_worker("lane-a")
+        switch(cluster.address, record, "subject", lane=lane)
+        answer = restore(cluster.address, record, lane=lane)
+        assert answer["workers"]["lane-a"]["version"] == "0.9"
+        assert answer["workers"]["lane-a"]["location"] == str(own / "toy_subject/__init__.py")
+        assert served(cluster) == {"lane-a": ("0.9", "0.9")}
     finally:
         cluster.stop()

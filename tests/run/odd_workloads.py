@@ -95,7 +95,7 @@ class Sums(Odd):
 
 @dataclass(frozen=True)
 class KillsDriver(Odd):
-    """Ends the measuring process by force the first time, when ``DASKPERF_TEST_MARK`` says where."""
+    """Ends the measuring process by force once; ``DASKPERF_TEST_MARK`` is where it notes that."""
 
     def build(self, params: Mapping[str, Any], *, units: int, seed: int) -> Built:
         mark = Path(os.environ["DASKPERF_TEST_MARK"])

@@ -1,0 +1,231 @@
+"""Metric tables, local beside remote, and the rows of verdicts and evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from daskperf_tasks.model.ids import parse_cell_id
+from daskperf_tasks.model.measured import Missing
+from daskperf_tasks.model.metrics import METRICS
+from daskperf_tasks.model.results import CellDiagnosis, CellSummary, Estimate, SidePair, WheelPair
+from daskperf_tasks.report.coverage import labelled, summarised
+from daskperf_tasks.report.inputs import ReportInputs
+from daskperf_tasks.report.spelling import Figure, figure, ratio
+
+#: Raw throughput first, then the two normalised views, then what explains them.
+SHOWN = (
+    "throughput_per_s",
+    "throughput_per_thread",
+    "throughput_per_effective_thread",
+    "makespan_s",
+    "aot_us",
+    "task_wall_ms",
+    "task_cpu_ms",
+    "cpu_per_wall",
+    "busy_fraction",
+    "transfer_mib",
+    "transfer_fraction",
+    "scheduler_cpu_us_per_task",
+    "worker_cpu_s",
+    "client_cpu_s",
+    "peak_rss_mib",
+    "success_rate",
+)
+NOT_PLANNED = Figure(text="–", reason="not in the plan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRow:
+    """One metric on both sides."""
+
+    name: str
+    title: str
+    unit: str
+    local: Figure
+    remote: Figure
+    #: remote / local, where it is compared.
+    ratio: Figure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairTable:
+    """The metrics of one piece of work, local beside remote."""
+
+    label: str
+    local: CellSummary | None
+    remote: CellSummary | None
+    rows: tuple[MetricRow, ...]
+    same_inputs: bool | None
+    reading: tuple[str, ...]
+    #: Distinct reasons for dashes: (where, why).
+    reasons: tuple[tuple[str, str], ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no figure at all: only the reasons are worth showing."""
+        return all(r.local.reason and r.remote.reason for r in self.rows)
+
+    @property
+    def local_head(self) -> str:
+        """Environment and threads of the local side."""
+        return _head(self.local)
+
+    @property
+    def remote_head(self) -> str:
+        """Environment and threads of the remote side."""
+        return _head(self.remote)
+
+
+def pair_tables(inputs: ReportInputs) -> tuple[PairTable, ...]:
+    """Return a table for each pair, then for each cell without a counterpart."""
+    cells = {c.cell_id: c for c in summarised(inputs) if c.arm == "subject"}
+    pairs = () if isinstance(inputs.comparison, Missing) else inputs.comparison.sides
+    found: list[PairTable] = []
+    used: set[str] = set()
+    for pair in pairs:
+        local, remote = cells.get(pair.local_cell), cells.get(pair.remote_cell)
+        used |= {pair.local_cell, pair.remote_cell}
+        found.append(_table(pair.label, local, remote, pair))
+    for cell_id, cell in cells.items():
+        if cell_id not in used:
+            side = parse_cell_id(cell_id).side
+            left, right = (cell, None) if side == "local" else (None, cell)
+            found.append(_table(labelled(cell), left, right, None))
+    return tuple(found)
+
+
+def _table(
+    label: str, local: CellSummary | None, remote: CellSummary | None, pair: SidePair | None
+) -> PairTable:
+    rows = []
+    for name in SHOWN:
+        metric = METRICS[name]
+        compared = (pair.ratios if pair else {}).get(name)
+        rows.append(
+            MetricRow(
+                name=name,
+                title=metric.title,
+                unit="" if metric.unit == "1" else metric.unit,
+                local=_figure(local, name),
+                remote=_figure(remote, name),
+                ratio=Figure(text="") if compared is None else ratio(compared),
+            )
+        )
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        for side, f in (("local", row.local), ("remote", row.remote), ("ratio", row.ratio)):
+            if f.reason:
+                reasons.setdefault((side, f.reason), []).append(row.title)
+    return PairTable(
+        label=label,
+        local=local,
+        remote=remote,
+        rows=tuple(rows),
+        same_inputs=None if pair is None else pair.same_inputs,
+        reading=pair.reading if pair else (),
+        reasons=tuple(
+            (f"{side}: {_some(titles)}", reason) for (side, reason), titles in reasons.items()
+        ),
+    )
+
+
+def _some(titles: list[str]) -> str:
+    return "every metric" if len(titles) == len(SHOWN) else ", ".join(titles)
+
+
+def _figure(cell: CellSummary | None, name: str) -> Figure:
+    if cell is None:
+        return NOT_PLANNED
+    return figure(cell.metrics.get(name, Missing(missing="not summarised")))
+
+
+def _head(cell: CellSummary | None) -> str:
+    if cell is None:
+        return "not in the plan"
+    env = parse_cell_id(cell.cell_id).env
+    if cell.state != "measured":
+        return f"{env}, {cell.state}"
+    return f"{env}, {cell.threads} thr"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictRow:
+    """One verdict as it stands in a table."""
+
+    label: str
+    verdict: str
+    ratio: Figure
+    smallest: Figure
+    why: str
+
+
+def verdict_rows(inputs: ReportInputs) -> tuple[VerdictRow, ...]:
+    """Return the verdicts, those that need a reader first."""
+    if isinstance(inputs.verdicts, Missing):
+        return ()
+    order = ("slower", "invalid", "faster", "undecided", "no change")
+    ranked = sorted(inputs.verdicts.verdicts, key=lambda v: order.index(v.verdict))
+    return tuple(_verdict(v) for v in ranked)
+
+
+def _verdict(v: WheelPair) -> VerdictRow:
+    return VerdictRow(
+        label=v.label,
+        verdict=v.verdict,
+        ratio=ratio(v.ratio),
+        smallest=ratio(v.smallest_visible),
+        why=v.why,
+    )
+
+
+def verdict_basis(inputs: ReportInputs) -> str:
+    """Say what tonight was compared with, or why with nothing."""
+    if isinstance(inputs.verdicts, Missing):
+        return f"No verdicts: {inputs.verdicts.missing}."
+    return inputs.verdicts.method
+
+
+def evidence(cell: CellDiagnosis) -> tuple[tuple[str, str, str, float, str, str], ...]:
+    """Return (class, signal, figure with unit, strength, says, opposite), strongest first.
+
+    Signals that were not taken come last.
+    """
+    ranked = sorted(
+        cell.signals, key=lambda s: (isinstance(s.value, Missing), -s.strength, s.speaks_for)
+    )
+    rows = []
+    for s in ranked:
+        shown = figure(s.value)
+        unit = "" if s.unit == "1" or shown.reason else f" {s.unit}"
+        rows.append((s.speaks_for, s.name, f"{shown.text}{unit}", s.strength, s.says, s.opposite))
+    return tuple(rows)
+
+
+def expected(ratio_: object) -> str:
+    """Write an action's expected ratio with its gain, or why there is none."""
+    if isinstance(ratio_, Missing):
+        return f"no figure: {ratio_.missing}"
+    if isinstance(ratio_, float | int):
+        return f"makespan ×{ratio_:.2f} ({ratio_ - 1:+.0%})"
+    return ""
+
+
+def confidence_note(tables: tuple[PairTable, ...]) -> str:
+    """Say which coverage the intervals of the tables really have."""
+    found = {
+        m.confidence
+        for t in tables
+        for c in (t.local, t.remote)
+        if c is not None
+        for m in c.metrics.values()
+        if isinstance(m, Estimate)
+    }
+    if not found:
+        return ""
+    low, high = min(found), max(found)
+    span = f"{low:.0%}" if low == high else f"{low:.0%} to {high:.0%}"
+    return (
+        f"Figures are medians over repeats with distribution-free intervals; their coverage is "
+        f"{span}, as much as the number of blocks allows. Ratios are remote / local with 95 % "
+        "bootstrap intervals over blocks."
+    )

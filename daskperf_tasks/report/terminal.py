@@ -1,0 +1,145 @@
+"""The summary that the command line prints: compact, aligned, plain by default."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+
+from daskperf_tasks.model.measured import Missing
+from daskperf_tasks.report.context import stage_rows
+from daskperf_tasks.report.coverage import coverage
+from daskperf_tasks.report.exit_criteria import exit_criteria
+from daskperf_tasks.report.headline import headline
+from daskperf_tasks.report.inputs import ReportInputs
+from daskperf_tasks.report.spelling import one_line
+from daskperf_tasks.report.tables import expected, pair_tables, verdict_rows
+
+_CODES = {"green": "32;1", "red": "31;1", "dim": "2", "bold": "1"}
+
+
+def terminal_summary(inputs: ReportInputs, width: int = 100, *, colour: bool = False) -> str:
+    """Write the summary of a run for a terminal.
+
+    Parameters
+    ----------
+    inputs
+        The run's documents.
+    width
+        Columns; no line is longer (at least 40 are assumed).
+    colour
+        Whether to use ANSI colours: only where the output is a terminal.
+    """
+    width = max(40, width)
+    head = headline(inputs)
+    lines = [_paint(line, head.colour, colour) for line in _wrap(head.title, width)]
+    for reason in head.reasons:
+        lines += _wrap(reason, width, first="  - ", rest="    ")
+    lines += ["", *_wrap(f"run {inputs.run_id}: {coverage(inputs).sentence}", width)]
+    lines += _metrics(inputs, width, colour)
+    lines += _verdicts(inputs, width, colour)
+    lines += _diagnosis(inputs, width, colour)
+    lines += ["", _paint("exit criteria", "bold", colour)]
+    for c in exit_criteria(inputs):
+        mark = "[x] " if c.met else "[ ] "
+        lines += _wrap(f"{c.text}: {c.reason}", width, first=f"  {mark}", rest="      ")
+    stages = stage_rows(inputs)
+    if stages:
+        lines += ["", _paint("where the time went", "bold", colour)]
+        lines += _columns([(n, t, f"{s:.0%}", o) for n, t, o, s in stages], width, right=(1, 2))
+    return "\n".join(lines) + "\n"
+
+
+def _metrics(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
+    tables = pair_tables(inputs)
+    if not tables:
+        return []
+    rows: list[Sequence[str]] = [
+        ("cell (local | remote)", "local /s", "remote /s", "ratio", "/thread", "/eff.thr")
+    ]
+    for t in tables:
+        by_name = {r.name: r for r in t.rows}
+        raw = by_name["throughput_per_s"]
+        rows.append(
+            (
+                t.label,
+                raw.local.text,
+                raw.remote.text,
+                raw.ratio.text or "–",
+                by_name["throughput_per_thread"].ratio.text or "–",
+                by_name["throughput_per_effective_thread"].ratio.text or "–",
+            )
+        )
+    title = _paint("throughput, and remote / local", "bold", colour)
+    return ["", title, *_columns(rows, width, right=(1, 2, 3, 4, 5))]
+
+
+def _verdicts(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
+    title = _paint("verdicts", "bold", colour)
+    rows = verdict_rows(inputs)
+    if isinstance(inputs.verdicts, Missing):
+        return ["", title, *_wrap(f"none: {inputs.verdicts.missing}", width, first="  ", rest="  ")]
+    if not rows:
+        return ["", title, *_wrap(inputs.verdicts.method, width, first="  ", rest="  ")]
+    basis = {"paired": "same night", "previous": "two nights, never red"}
+    return [
+        "",
+        f"{title} ({basis.get(inputs.verdicts.basis, 'none')})",
+        *_columns([(v.verdict, v.label, v.ratio.full) for v in rows], width),
+    ]
+
+
+def _diagnosis(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
+    title = _paint("diagnosis", "bold", colour)
+    d = inputs.diagnosis
+    if isinstance(d, Missing):
+        return ["", title, *_wrap(f"none: {d.missing}", width, first="  ", rest="  ")]
+    second = f", then {d.secondary}" if d.secondary else ""
+    lines = ["", title]
+    lines += _wrap(
+        f"{d.primary}{second}, confidence {d.confidence:.2f}", width, first="  ", rest="  "
+    )
+    for a in d.actions:
+        text = f"{one_line(a.title)}: {expected(a.expected_ratio)}"
+        lines += _wrap(text, width, first=f"  {a.rank}. ", rest="     ")
+    return lines
+
+
+def _columns(rows: Sequence[Sequence[str]], width: int, right: tuple[int, ...] = ()) -> list[str]:
+    """Align columns; the widest text column gives way when a line would be too long."""
+    cells = [[_plain(c) for c in row] for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    over = 2 + sum(widths) + 2 * (len(widths) - 1) - width
+    while over > 0 and max(widths) > 6:
+        i = widths.index(max(widths))
+        cut = min(over, widths[i] - 6)
+        widths[i] -= cut
+        over -= cut
+    lines = []
+    for row in cells:
+        parts = [
+            _cut(c, w).rjust(w) if i in right else _cut(c, w).ljust(w)
+            for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append(("  " + "  ".join(parts)).rstrip()[:width])
+    return lines
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _plain(text: str) -> str:
+    """Drop control characters: foreign text must not steer the terminal."""
+    flat = one_line(text)
+    return "".join(c for c in flat if unicodedata.category(c)[0] != "C")
+
+
+def _wrap(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
+    return textwrap.wrap(_plain(text), width, initial_indent=first, subsequent_indent=rest) or [
+        first.rstrip()
+    ]
+
+
+def _paint(text: str, style: str, colour: bool) -> str:
+    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if colour else text
