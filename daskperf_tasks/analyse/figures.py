@@ -30,7 +30,8 @@ class Figures:
     tasks: float
     #: Cores of the hosts that the cell's workers ran on.
     cores: Measured
-    #: Cores that the cell's threads could use: min(threads, cores).
+    #: Cores that the cell's threads could use: min(threads, cores), less what others used
+    #: of the driver's host where the cell ran there.
     usable: float
     #: CPU cores that were used on average.
     cores_used: Measured
@@ -69,7 +70,8 @@ def figures_of(
     threads = max(1, last.threads)
     remote = side_of(parse_cell_id(last.cell_id).env) == "remote"
     cores = _cores(last, preflight, remote)
-    usable = float(min(threads, known(cores) or threads))
+    here = not remote or (preflight is not None and all(w.loopback for w in preflight.workers))
+    usable = _usable(threads, cores, use if here else ())
 
     def capacity(s: Sample) -> float:
         return threads * s.makespan_s
@@ -125,6 +127,16 @@ def _cores_used(samples: Sequence[Sample]) -> Measured:
     return _median(samples, lambda s: over(s.task_cpu_s, s.makespan_s))
 
 
+def _usable(threads: int, cores: Measured, here: Sequence[BlockResult]) -> float:
+    """Cores that the threads could use; half a core is always left to them."""
+    there = known(cores)
+    if there is None:
+        return float(threads)
+    others = numbers([b.host_load.foreign_cpu_cores for b in here])
+    foreign = float(np.median(others)) if others else 0.0
+    return min(float(threads), max(there - foreign, 0.5))
+
+
 def _cores(block: BlockResult, preflight: Preflight | None, remote: bool) -> Measured:
     if preflight is None:
         return Missing(missing="no preflight facts tell the cores")
@@ -154,7 +166,7 @@ def _gil(
     processes / threads, although cores are free.
     """
     if threads <= processes or usable <= processes:
-        return Missing(missing="each thread has a process or core of its own")
+        return Missing(missing="the threads have no more cores than processes")
     if isinstance(cores_used, Missing):
         return cores_used
     if isinstance(cpu_per_wall, Missing):

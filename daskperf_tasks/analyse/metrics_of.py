@@ -90,6 +90,19 @@ def times(left: Measured, right: Measured) -> Measured:
     return right if isinstance(right, Missing) else left * right
 
 
+def plus(left: Measured, right: Measured) -> Measured:
+    """Add; a missing part gives its reason.
+
+    Examples
+    --------
+    >>> plus(2.0, 3.0)
+    5.0
+    """
+    if isinstance(left, Missing):
+        return left
+    return right if isinstance(right, Missing) else left + right
+
+
 def first_reason(values: list[Measured], default: str) -> str:
     """Return the first reason among values, or ``default`` when all are numbers."""
     return next((v.missing for v in values if isinstance(v, Missing)), default)

@@ -9,7 +9,8 @@ release the lock (GIL)   processes / usable cores, the rest unchanged: the busy
                          share b shrinks, ``1 - b (1 - processes / usable)``
 bigger tasks, k to one   ``(w + o / k + x) / (w + o + x)``, with w thread time in a task,
                          o around it, x in transfers, all by task
-overlap transfers        ``1 - share of thread time waiting for inputs``
+overlap transfers        ``1 - share of thread time idle for inputs`` (task stream; without
+                         one, transfer time as far as it fits into idle time)
 equal workers            mean over workers of busy time / busy time of the
                          busiest; at least the part before the idle tail
 threads to cores         ``1 - b (1 - threads / cores)`` where cores stand idle
@@ -179,7 +180,7 @@ def _release_gil(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal:
         change=f"run {planned.cell.label} from {where}; or compile its inner loop with nogil",
         test=f'matrix "{plan.matrix_name}": environments = ["{env}", "{other or env}"] for '
         f"workload {planned.cell.workload}, then {run_command(plan)}; compare the two makespans",
-        evidence=f"{num(f.cores_used)} of {usable:.0f} free cores used by {f.threads} threads, "
+        evidence=f"{num(f.cores_used)} of {usable:.2g} free cores used by {f.threads} threads, "
         f"CPU / wall {pct(f.cpu_per_wall)}",
     )
 
@@ -247,11 +248,9 @@ def _batch(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal | None:
 
 
 def _overlap(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal | None:
-    shares = [known(f.transfer_share), f.stream.awaiting_share if f.stream else None]
-    told = [s for s in shares if s is not None]
-    if not told:
+    share = _awaiting(f)
+    if share is None:
         return None
-    share = min(0.95, max(told))
     return _proposal(
         planned,
         f,
@@ -265,6 +264,16 @@ def _overlap(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal | None:
         evidence=f"waiting for inputs takes {share:.0%} of the thread time, "
         f"{num(f.transfer_rate)} MiB for each CPU second of tasks",
     )
+
+
+def _awaiting(f: Figures) -> float | None:
+    """Share of thread time idle for inputs; without a stream, transfers that fit into idle time."""
+    if f.stream is not None:
+        return min(0.95, f.stream.awaiting_share)
+    moved, busy = known(f.transfer_share), known(f.busy_fraction)
+    if moved is None or busy is None:
+        return None
+    return min(0.95, moved, max(0.0, 1.0 - busy))
 
 
 def _equal_workers(plan: Plan, planned: PlannedCell, f: Figures) -> _Proposal | None:

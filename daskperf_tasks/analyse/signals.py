@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from daskperf_tasks.analyse.figures import Figures
-from daskperf_tasks.analyse.metrics_of import over
+from daskperf_tasks.analyse.metrics_of import over, plus, times
 from daskperf_tasks.analyse.signal_table import RULES, Rule
 from daskperf_tasks.model.measured import Measured, Missing
 from daskperf_tasks.model.results import Signal
@@ -53,7 +53,7 @@ def _value(rule: Rule, f: Figures) -> tuple[Measured, str]:
         case "CPU cores used / usable":
             usable = usable_cores(f)
             value = over(f.cores_used, usable)
-            return value, f"{num(f.cores_used)} of {usable:.0f} usable cores were used"
+            return value, f"{num(f.cores_used)} of {usable:.2g} usable cores were used"
         case "CPU / wall of tasks":
             value = f.cpu_per_wall
             if gil_bound(f) and not isinstance(value, Missing):
@@ -64,8 +64,11 @@ def _value(rule: Rule, f: Figures) -> tuple[Measured, str]:
                 )
             return value, f"tasks computed {pct(value)} of their wall time"
         case "task time against overhead":
-            value = _capped(over(f.task_ms, f.overhead_ms), f)
-            return value, f"{num(f.task_ms)} ms in a task against {num(f.overhead_ms)} ms around it"
+            moved = times(f.task_ms, f.transfer_per_task)
+            rest = plus(f.overhead_ms, 0.0 if isinstance(moved, Missing) else moved)
+            return _capped(f.task_ms, rest), (
+                f"{num(f.task_ms)} ms in a task against {num(rest)} ms around it and in transfers"
+            )
         case "task duration":
             return f.task_ms, f"a task takes {num(f.task_ms)} ms on average"
         case "overhead per task / task duration":
@@ -128,11 +131,12 @@ def _stream_value(rule: Rule, f: Figures) -> tuple[Measured, str]:
     raise KeyError(rule.name)
 
 
-def _capped(value: Measured, f: Figures) -> Measured:
-    """No overhead at all is as good as a hundred times less."""
-    if isinstance(value, Missing):
-        return 100.0 if f.overhead_ms == 0.0 else value
-    return min(value, 100.0)
+def _capped(task_ms: Measured, rest_ms: Measured) -> Measured:
+    """No time around tasks at all is as good as a hundred times less."""
+    if rest_ms == 0.0:
+        return 100.0
+    value = over(task_ms, rest_ms)
+    return value if isinstance(value, Missing) else min(value, 100.0)
 
 
 def _gil_signal(f: Figures) -> Signal:
@@ -144,10 +148,10 @@ def _gil_signal(f: Figures) -> Signal:
         speaks_for="compute-bound",
         strength=gil,
         says=f"{f.threads} threads in {f.processes} process used {num(f.cores_used)} cores "
-        f"although {f.usable:.0f} were free for them, and tasks computed only "
+        f"although {f.usable:.2g} were free for them, and tasks computed only "
         f"{pct(f.cpu_per_wall)} of their wall time: they take turns under the interpreter lock "
         "(GIL)",
-        opposite=f"{f.usable:.0f} cores in use, CPU / wall near 1",
+        opposite=f"{f.usable:.2g} cores in use, CPU / wall near 1",
     )
 
 

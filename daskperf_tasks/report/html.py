@@ -52,7 +52,7 @@ def report_html(inputs: ReportInputs) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    loader = PackageLoader("daskperf_tasks.report", "templates")
+    loader = PackageLoader("daskperf_tasks.report", ".")
     jinja = Environment(
         loader=loader,
         autoescape=True,
@@ -99,7 +99,7 @@ def report_html(inputs: ReportInputs) -> str:
 
 def css() -> str:
     """Return the style sheet that report and timeline share."""
-    path = files("daskperf_tasks.report") / "templates" / "report.css"
+    path = files("daskperf_tasks.report") / "report.css"
     return path.read_text(encoding="utf-8")
 
 

@@ -124,17 +124,22 @@ def _without_pauses(c: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 
 def _lanes(c: Columns) -> tuple[list[str], NDArray[np.intp]]:
+    """Name a lane for each row: the worker and the rank of the thread in it.
+
+    Threads are ranked block by block: worker processes are fresh in every
+    round, and their new threads belong on the old lanes.
+    """
     worker = c["worker_name" if "worker_name" in c else "worker"].astype(str)
-    thread = c["thread"].astype(str)
-    keys = np.array([f"{w}\x00{t}" for w, t in zip(worker, thread, strict=True)])
-    unique, inverse = np.unique(keys, return_inverse=True)
-    names: list[str] = []
-    seen: dict[str, int] = {}
-    for key in unique:
-        name = str(key).split("\x00")[0]
-        seen[name] = seen.get(name, 0) + 1
-        names.append(f"{name} / {seen[name]}")
-    return names, inverse.astype(np.intp)
+    blocks = [c[k].astype(str) for k in ("cell_id", "round", "attempt") if k in c]
+    owners = list(zip(*blocks, worker, strict=True))
+    threads: dict[tuple[str, ...], dict[str, int]] = {}
+    labels = []
+    for owner, thread in zip(owners, c["thread"].astype(str).tolist(), strict=True):
+        ranks = threads.setdefault(owner, {})
+        labels.append((str(owner[-1]), ranks.setdefault(thread, len(ranks) + 1)))
+    order = {label: i for i, label in enumerate(sorted(set(labels)))}
+    names = [f"{name} / {rank}" for name, rank in order]
+    return names, np.asarray([order[label] for label in labels], dtype=np.intp)
 
 
 def _merge(

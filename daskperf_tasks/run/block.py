@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from daskperf_tasks.collect import fine_metrics, host_load
-from daskperf_tasks.collect.task_stream import RepeatRows, task_table, to_parquet
+from daskperf_tasks.collect.task_stream import RepeatRows, TaskRow, task_table, to_parquet
 from daskperf_tasks.errors import DaskperfError
 from daskperf_tasks.model.block import (
     BlockResult,
@@ -27,6 +27,7 @@ from daskperf_tasks.model.block import (
 )
 from daskperf_tasks.model.codec import dumps
 from daskperf_tasks.model.measured import Missing
+from daskperf_tasks.model.plan import Request
 from daskperf_tasks.run import protocol
 from daskperf_tasks.run.environments import RunEnvironment
 from daskperf_tasks.run.limits import BlockTimeLimit, WorkerLost, limited
@@ -44,7 +45,7 @@ Fault = Literal["infra", "product", "harness", "input"]
 
 
 @dataclass(slots=True)
-class _Seen:
+class Seen:
     """What a block has gathered so far; it survives whatever ends the block."""
 
     samples: list[Sample] = field(default_factory=list)
@@ -68,7 +69,7 @@ def measure_block(
 ) -> BlockResult:
     """Measure a block and write its documents; never raises for what the block does."""
     request = turn.planned.request
-    seen = _Seen()
+    seen = Seen()
     began, start = _now(), time.monotonic()
     host_before = _host_look(env, seen)
     with warnings.catch_warnings(record=True) as caught:
@@ -138,7 +139,7 @@ def write_block(store: ArtifactStore, result: BlockResult) -> None:
     store.put(key, dumps(result).encode())
 
 
-def _run(turn: Turn, env: RunEnvironment, workload: Workload, seen: _Seen) -> None:
+def _run(turn: Turn, env: RunEnvironment, workload: Workload, seen: Seen) -> None:
     request = turn.planned.request
     params = dict(request.params)
     seen.fault = "product"
@@ -150,9 +151,7 @@ def _run(turn: Turn, env: RunEnvironment, workload: Workload, seen: _Seen) -> No
     seen.first = seen.last = env.look()
 
     def repeat(phase: Phase) -> float:
-        sample, rows = one_repeat(
-            env, built, workload, request.units, seen, phase, params, request.seed
-        )
+        sample, rows = one_repeat(env, built, workload, request, seen, phase)
         seen.samples.append(sample)
         if isinstance(rows, Missing):
             seen.lost_rows = seen.lost_rows or rows
@@ -172,12 +171,10 @@ def one_repeat(
     env: RunEnvironment,
     built: Built,
     workload: Workload,
-    units: int,
-    seen: _Seen,
+    request: Request,
+    seen: Seen,
     phase: Phase,
-    params: dict[str, Any],
-    seed: int,
-) -> tuple[Sample, Any]:
+) -> tuple[Sample, tuple[TaskRow, ...] | Missing]:
     """Compute once. Between the two readings of the clock stands the computation alone."""
     gc.collect()
     gc.freeze()
@@ -195,7 +192,7 @@ def one_repeat(
     seen.last = after
     used = between(before, after)
     seen.fault = "product"
-    checked = workload.check(results, params, units=units, seed=seed)
+    checked = workload.check(results, dict(request.params), units=request.units, seed=request.seed)
     seen.fault = "harness"
     seen.correctness = checked.text
     if isinstance(used.fine, Missing):
@@ -208,7 +205,7 @@ def one_repeat(
         phase=phase,
         started_at=started_at,
         makespan_s=makespan,
-        units=units,
+        units=request.units,
         tasks=built.tasks,
         task_wall_s=used.task_wall_s,
         task_cpu_s=used.task_cpu_s,
@@ -218,12 +215,12 @@ def one_repeat(
         scheduler_cpu_s=used.scheduler_cpu_s,
         client_cpu_s=Missing(missing="the tasks run in the client's process") if in_driver else cpu,
         peak_rss_mib=used.peak_rss_mib,
-        success_rate=checked.right_units / units,
+        success_rate=checked.right_units / request.units,
     )
     return sample, after.rows
 
 
-def _guarded(seen: _Seen, seconds: float, env: RunEnvironment, body: Any, start: float) -> Outcome:
+def _guarded(seen: Seen, seconds: float, env: RunEnvironment, body: Any, start: float) -> Outcome:
     try:
         with limited(seconds, env.lost):
             body()
@@ -264,7 +261,7 @@ def _tidy(env: RunEnvironment) -> tuple[tuple[Member, ...], str | None]:
     return members, None
 
 
-def _host_look(env: RunEnvironment, seen: _Seen) -> host_load.HostLook:
+def _host_look(env: RunEnvironment, seen: Seen) -> host_load.HostLook:
     family = host_load.processes_cpu_s(host_load.family_pids(os.getpid()))
     look = seen.last
     if look is None:

@@ -259,7 +259,12 @@ class ClusterEnvironment:
             self._options = {"resources": {probes.SLOT: 1}}
 
     def end(self) -> None:
-        """Lift the restrictions."""
+        """Release what is left and lift the restrictions."""
+        # An exception keeps the frames of gather and so, through the client, all futures
+        # of its graph: dropping ours would not release them.
+        for future in self._futures:
+            if hasattr(future, "release"):
+                future.release()
         self._futures = []
         if self._env == "remote-threads":
             self._connection.unwatch()

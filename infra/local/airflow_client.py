@@ -207,11 +207,11 @@ class AirflowClient:
             if task.state == "failed"
         }
 
-    def return_value(self, dag_id: str, run_id: str, task_id: str) -> Any:
-        """What a task (not a mapped one) returned; None when it returned nothing."""
+    def xcom(self, dag_id: str, run_id: str, task_id: str, key: str = "return_value") -> Any:
+        """What a task (not a mapped one) returned or left under a key; None when nothing."""
         path = (
             f"/api/v2/dags/{_q(dag_id)}/dagRuns/{_q(run_id)}/taskInstances/{_q(task_id)}"
-            "/xcomEntries/return_value"
+            f"/xcomEntries/{_q(key)}"
         )
         entry = self._call("GET", path, missing_is_none=True)
         return None if entry is None else entry["value"]

@@ -8,7 +8,6 @@ time went.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -125,11 +124,9 @@ def _take_install_seconds(log: Path | None) -> float | None:
 
 
 def _run_of(airflow: AirflowClient, dag_run: str) -> str | None:
-    """Return daskperf's run id, which the task ``start`` returned."""
-    value = airflow.return_value(DAG_ID, dag_run, "start")
-    if isinstance(value, str):
-        value = json.loads(value)
-    return str(value["run_id"]) if isinstance(value, dict) and "run_id" in value else None
+    """Return daskperf's run id, which the task ``start`` left; None when it came to none."""
+    value = airflow.xcom(DAG_ID, dag_run, "start", "run_id")
+    return str(value) if value else None
 
 
 def _tail(text: str, lines: int = 25) -> str:

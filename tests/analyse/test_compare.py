@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from daskperf_tasks.analyse.night import Previous, analyse_night
 from daskperf_tasks.analyse.rubric import reading
 from daskperf_tasks.analyse.sides import compare_sides
 from daskperf_tasks.analyse.summarise import summaries
@@ -13,6 +12,7 @@ from daskperf_tasks.model.codec import dumps, loads
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Plan
 from daskperf_tasks.model.results import Comparison, Diagnosis, Estimate, SidePair, Verdicts
+from tests.analyse.night import Previous, analyse_night
 
 from .synthetic_run import RUN, calibration, cell, noisy_blocks, plan, planned, preflight, sample
 

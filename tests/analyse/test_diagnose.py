@@ -164,6 +164,43 @@ def test_oversubscribed_cores_are_not_taken_for_the_lock() -> None:
     assert found.primary == "compute-bound"
 
 
+def test_cores_that_others_use_are_not_asked_for() -> None:
+    p = planned(cell("threads"))
+    blocks = noisy_blocks(
+        p,
+        makespan_s=1.0,
+        threads=2,
+        processes=1,
+        members=(),
+        make=lambda m: sample(m, task_wall_s=1.95 * m, task_cpu_s=1.0 * m),
+    )
+    busy = [replace(b, host_load=replace(b.host_load, foreign_cpu_cores=1.0)) for b in blocks]
+    quiet = {s.name: s for s in diagnosed([p], blocks).cells[0].signals}
+    loaded = {s.name: s for s in diagnosed([p], busy).cells[0].signals}
+    assert any("GIL" in name for name in quiet)
+    assert not any("GIL" in name for name in loaded)
+    assert loaded["CPU cores used / usable"].says == "1 of 1 usable cores were used"
+
+
+def test_transfers_behind_computing_are_not_promised_as_a_gain() -> None:
+    # 78 % of the thread time is transfer, but threads idle for a tenth of it only.
+    blocks = noisy_blocks(
+        REMOTE,
+        makespan_s=1.0,
+        make=lambda m: sample(
+            m,
+            task_wall_s=1.8 * m,
+            task_cpu_s=0.3 * m,
+            transfer_s=1.56 * m,
+            transfer_bytes=2.0**30,
+            worker_cpu_s=0.4 * m,
+        ),
+    )
+    actions = diagnosed([REMOTE], blocks).actions
+    (action,) = [a for a in actions if a.title.startswith("Move less data")]
+    assert known(action.expected_ratio) == pytest.approx(0.9, abs=0.02)
+
+
 def test_threads_without_figures_are_undetermined_with_reasons() -> None:
     p = planned(cell("threads"))
     found = diagnosed([p], noisy_blocks(p, makespan_s=1.0))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
+
 from daskperf_infra.local import processes
 from daskperf_infra.local.state import find_layout, load_state
 

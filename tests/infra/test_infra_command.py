@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from daskperf_infra.local.command import main
 
 

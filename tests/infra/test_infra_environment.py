@@ -3,13 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from daskperf_infra.local import ports
 from daskperf_infra.local.environment import inherited, stack_env
 from daskperf_infra.local.lane_file import WorkerSize
 from daskperf_infra.local.secret_files import load_secrets
 from daskperf_infra.local.services import AIRFLOW, NAMES, declare
 from daskperf_infra.local.state import Layout
-
 from daskperf_tasks.errors import StackError
 
 SIZE = WorkerSize(nthreads=2, memory_gib=1.0)

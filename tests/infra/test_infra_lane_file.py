@@ -4,6 +4,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
 from daskperf_infra.local.lane_file import WorkerSize, lane_text, worker_size, write_lane
 from daskperf_infra.local.state import Layout
 

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
+
 from daskperf_infra.local import ports
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from daskperf_infra.local import processes
 from infra_helpers import until
+
+from daskperf_infra.local import processes
 
 # A leader with a child in its group, and one in a session of its own.
 _FAMILY = """

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from daskperf_infra.local.secret_files import load_secrets
 from daskperf_infra.local.state import Layout
-
 from daskperf_tasks.errors import StackError
 
 

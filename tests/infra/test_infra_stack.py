@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from infra_helpers import listening_addresses, stack_members, until
+
 from daskperf_infra.local import ports, processes, stack
 from daskperf_infra.local.environment import stack_env
 from daskperf_infra.local.state import StackState, Started, find_layout, load_state, save_state
-from infra_helpers import listening_addresses, stack_members, until
-
 from daskperf_tasks.errors import StackError
 
 pytestmark = pytest.mark.stack

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from infra_helpers import listening_addresses, stack_members
+
 from daskperf_infra.local import stack
 from daskperf_infra.local.airflow_client import AirflowClient, TaskState
 from daskperf_infra.local.environment import stack_env
 from daskperf_infra.local.secret_files import load_secrets
 from daskperf_infra.local.services import NAMES
 from daskperf_infra.local.state import find_layout, load_state
-from infra_helpers import listening_addresses, stack_members
-
 from daskperf_tasks.errors import StackError
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(400)]
@@ -102,9 +102,9 @@ def test_a_run_is_followed_to_its_end(airflow: AirflowClient) -> None:
     assert list(logs) == ["measure[1]"]
     assert "measuring 2" in logs["measure[1]"]
     assert "ValueError: the second one fails" in logs["measure[1]"]
-    value = airflow.return_value("probe", run, "start")
+    value = airflow.xcom("probe", run, "start")
     assert (json.loads(value) if isinstance(value, str) else value) == {"run_id": "r1"}
-    assert airflow.return_value("probe", run, "measure") is None
+    assert airflow.xcom("probe", run, "measure") is None
 
 
 def test_a_dag_that_is_not_there_is_said_so(airflow: AirflowClient) -> None:

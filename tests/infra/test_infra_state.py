@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from infra_helpers import until
+
 from daskperf_infra.local.processes import Identity
 from daskperf_infra.local.state import (
     Layout,
@@ -17,8 +19,6 @@ from daskperf_infra.local.state import (
     locked,
     save_state,
 )
-from infra_helpers import until
-
 from daskperf_tasks.errors import StackError
 
 

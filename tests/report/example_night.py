@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from daskperf_tasks.analyse.night import analyse_night
 from daskperf_tasks.model.facts import Finding, Lane
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Plan
@@ -13,6 +12,7 @@ from daskperf_tasks.model.results import Check, FileEntry, Validation
 from daskperf_tasks.model.stage import StageRecord
 from daskperf_tasks.model.subject import Subject, SubjectSet
 from daskperf_tasks.report.inputs import ReportInputs
+from tests.analyse.night import analyse_night
 from tests.analyse.synthetic_run import (
     BLOCKED,
     RUN,

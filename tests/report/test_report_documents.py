@@ -270,3 +270,12 @@ def test_message_is_short_and_says_where_to_look(night: ReportInputs) -> None:
     assert f"s3://perf/nightly/profiles/{RUN}/report.html" in text
     many = replace(night, state="failed", green=False, reasons=tuple(f"r{i}" for i in range(20)))
     assert "- and 15 more reasons" in message(many)
+
+
+def test_template_and_style_sheet_lie_in_the_package_itself() -> None:
+    # Package data is declared by package: a folder that is none is left out of the wheel.
+    from importlib.resources import files
+
+    package = files("daskperf_tasks.report")
+    assert package.joinpath("report.html.j2").is_file()
+    assert package.joinpath("report.css").is_file()

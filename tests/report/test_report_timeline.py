@@ -30,6 +30,28 @@ def test_every_interval_is_drawn_on_its_threads_lane() -> None:
     assert all(150 <= float(a["x"] or 0) <= 1120 for a in drawn)
 
 
+def test_fresh_processes_of_the_next_round_stay_on_their_lanes() -> None:
+    rows = [
+        {
+            "cell_id": "c",
+            "round": r,
+            "attempt": 1,
+            "worker": f"tcp://w:{r}",
+            "worker_name": "w1",
+            "thread": 100 * r + t,
+            "action": "compute",
+            "name": "inc",
+            "start_s": 10.0 * r,
+            "stop_s": 10.0 * r + 1,
+        }
+        for r in range(3)
+        for t in range(2)
+    ]
+    page = Page(timeline_html(rows, "rounds"))
+    lanes = [w for w in page.words if w.startswith("w1 / ")]
+    assert lanes == ["w1 / 1", "w1 / 2"]
+
+
 def test_too_many_intervals_are_merged_and_the_page_says_how_many() -> None:
     n = 30_000
     stream = {

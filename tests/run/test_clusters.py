@@ -59,7 +59,8 @@ def test_all_distributed_environments(cluster: Cluster, ledger: FilesystemStore)
     rows = from_parquet(ledger.get(f"profiles/{RUN}/{alone}")).to_pylist()
     for worker in {r["worker"] for r in rows}:
         spans = sorted((r["start_s"], r["stop_s"]) for r in rows if r["worker"] == worker)
-        assert all(b[0] >= a[1] for a, b in itertools.pairwise(spans))
+        # workers correct their clock by the scheduler's now and then
+        assert all(b[0] >= a[1] - 0.1 for a, b in itertools.pairwise(spans))
     raised = blocks["raises", "remote", 1].outcome
     assert isinstance(raised, Failure)
     assert (raised.fault, raised.error_type) == ("product", "ZeroDivisionError")
@@ -84,7 +85,7 @@ def test_a_killed_worker_costs_its_block_and_no_other(
     cluster: Cluster, ledger: FilesystemStore
 ) -> None:
     cells = [("sleeps", "remote"), ("counts", "remote"), ("counts", "remote-threads")]
-    plan = small_plan(cells, units=24, repeats=2, max_attempts=3)
+    plan = small_plan(cells, units=12, repeats=2, max_attempts=3)
     spec = small_spec(plan, ledger.root, scheduler=cluster.address, layout=LAYOUT)
     killer = threading.Thread(target=_kill_when_busy, args=(cluster, "lane-b"))
     killer.start()
@@ -106,7 +107,7 @@ def test_a_killed_worker_costs_its_block_and_no_other(
 
 
 def test_the_only_worker_is_killed(cluster: Cluster, ledger: FilesystemStore) -> None:
-    plan = small_plan([("sleeps", "remote-threads")], units=24, max_attempts=3, timeout_s=60)
+    plan = small_plan([("sleeps", "remote-threads")], units=12, max_attempts=3, timeout_s=60)
     spec = small_spec(plan, ledger.root, scheduler=cluster.address, layout=LAYOUT)
     killer = threading.Thread(target=_kill_when_busy, args=(cluster, "lane-a"))
     killer.start()

@@ -33,7 +33,7 @@ def test_every_block_gets_its_own_outcome(ledger: FilesystemStore) -> None:
         for env in ("threads", "processes")
         for name in ("counts", "raises", "lies", "exits", "hangs", "sleeps")
     ]
-    plan = small_plan(cells, timeout_s=4.0, units=4)
+    plan = small_plan(cells, timeout_s=2.5, units=4)
     lines: list[str] = []
     report = run_round(small_spec(plan, ledger.root), store=ledger, log=lines.append)
     blocks = blocks_of(ledger)
@@ -58,7 +58,7 @@ def test_every_block_gets_its_own_outcome(ledger: FilesystemStore) -> None:
         assert left.error_type == ("ProcessDied" if env == "threads" else "BrokenProcessPool")
         hung = blocks["hangs", env, 1].outcome
         assert isinstance(hung, Timeout)
-        assert 3.9 < hung.after_s < 20
+        assert 2.4 < hung.after_s < 20
     assert measuring_processes() == []
 
 
