@@ -128,9 +128,9 @@ def show(ratio: Estimate) -> str:
     Examples
     --------
     >>> show(Estimate(value=0.5, low=0.4, high=0.6, confidence=0.95, n=10))
-    'x0.50 [0.40, 0.60]'
+    '×0.50 [0.40, 0.60]'
     """
-    return f"x{ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
+    return f"×{ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
 
 
 def _show(ratio: Estimate | Missing) -> str:

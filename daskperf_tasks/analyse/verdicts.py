@@ -9,10 +9,11 @@ from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.results import Comparison, Verdicts, WheelPair
 
 _BASIS: Mapping[str, str] = {
-    "paired": "Same-night pairs of rounds of tonight's wheel and the reference; log ratio of "
-    "medians by pair, Hodges-Lehmann centre, moderated t.",
-    "previous": "Tonight against the previous accepted run, two nights: ratio of medians, "
-    "two-stage bootstrap over blocks and repeats. Such a comparison alone never makes a night red.",
+    "paired": "Same night: each round of tonight's wheel is paired with one of the reference; "
+    "log ratio of medians by pair, Hodges-Lehmann centre, moderated t.",
+    "previous": "Two nights: tonight against the previous accepted run, ratio of medians, "
+    "two-stage bootstrap over blocks and repeats. The machine may have changed between the "
+    "nights too, so such a comparison is never red on its own.",
     "none": "Nothing was compared, so there is no verdict.",
 }
 
@@ -63,12 +64,12 @@ def red(verdicts: Verdicts) -> tuple[WheelPair, ...]:
 def _method(basis: str, pairs: tuple[WheelPair, ...]) -> str:
     series = sum(not isinstance(p.smallest_visible, Missing) for p in pairs)
     rates = (
-        f"Two-sided, Holm's correction over {series} series: the nominal chance of one or more "
-        f"false alarms in a night is {FAMILY:.0%}, "
+        f"p is two-sided, with Holm's correction over {series} series: the nominal chance of one "
+        f"or more false alarms in a night is {FAMILY:.0%}, "
         f"about {1000 * FAMILY / max(1, series):.1f} per 1,000 series and nights. "
-        f"Changes below {RELEVANT:.1%} are not reported. No change is said only where "
-        f"{VISIBLE:.0%} would have been seen in at least {POWER:.0%} of the nights; "
-        f"otherwise undecided. Fewer than {MIN_BLOCKS} blocks or pairs decide nothing. "
+        f'Changes below {RELEVANT:.1%} are not reported. "No change" is said only where '
+        f"a change of {VISIBLE:.0%} would have been seen in at least {POWER:.0%} of the nights; "
+        f'otherwise it is "undecided". Fewer than {MIN_BLOCKS} blocks or pairs decide nothing. '
     )
     baseline = (
         "The interval of this one night decides: there is no baseline of earlier nights and no "

@@ -57,8 +57,6 @@ POWER = 0.80
 PRIOR_DF = 2.0
 #: Fewer pairs, or blocks on a side, decide nothing.
 MIN_BLOCKS = 3
-#: "Stands alone" caveat of everything across nights.
-ACROSS = "across nights, where the machine may have changed too; never red on its own"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,31 +235,53 @@ def _verdict(
         missing = Missing(missing=candidate.reason)
         return _pair(candidate, missing, "invalid", missing, candidate.reason)
     change = math.expm1(ratio.log_ratio)
-    size = f"{change:+.1%} makespan"
-    tail = f"; {ACROSS}" if across else ""
+    size = spell_change(change)
     if p is None:
         unit = "block on a side" if across else "pair of rounds"
-        why = f"{size}, but {ratio.blocks} {unit} cannot show how much it varies{tail}"
+        why = f"{size}, but {ratio.blocks} {unit} cannot show how much it varies"
         return _pair(
             candidate, ratio.estimate, "undecided", Missing(missing="its noise is unknown"), why
         )
     visible = _smallest(candidate, series)
-    seen = f"smallest visible {visible - 1:+.1%}"
-    facts = f"{size}, p = {p:.2g} after Holm over {series} series, {seen}"
+    chance = spell_p(p)
     if p < FAMILY and abs(change) > RELEVANT:
         name = "slower" if change > 0 else "faster"
+        why = f"{size}, {chance}"
         if same_subject:
             name = "undecided"
-            facts += "; both runs measured the same wheel, so the difference is the machine's"
+            why += "; both nights ran the same wheel, so the difference is the machine's"
     elif p < FAMILY:
         name = "no change"
-        facts += f"; real, but below {RELEVANT:.1%} it does not matter"
+        why = f"{size} is real ({chance}), but below {RELEVANT:.1%} it does not matter"
     elif visible - 1 <= VISIBLE:
         name = "no change"
+        why = f"{size}, {chance}"
     else:
         name = "undecided"
-        facts += f", above the {VISIBLE:.0%} that no change needs"
-    return _pair(candidate, ratio.estimate, name, visible, facts + tail)
+        why = f"{size} is within the noise, {chance}"
+    return _pair(candidate, ratio.estimate, name, visible, why)
+
+
+def spell_change(change: float) -> str:
+    """Spell a relative change of the makespan; beyond a doubling as a factor.
+
+    Examples
+    --------
+    >>> spell_change(0.123), spell_change(-0.5), spell_change(2.4)
+    ('+12.3%', '-50.0%', '×3.40')
+    """
+    return f"×{1 + change:.2f}" if change > 1 else f"{change:+.1%}"
+
+
+def spell_p(p: float) -> str:
+    """Spell a p value that Holm's correction has adjusted.
+
+    Examples
+    --------
+    >>> spell_p(0.034), spell_p(1.0), spell_p(2e-9)
+    ('p = 0.034', 'p = 1', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def _pair(

@@ -93,7 +93,10 @@ def _report(turns: list[Turn], environments: Environments, registry: dict[str, A
             performance_report(filename=str(file), mode="inline"),
         ):
             for turn in turns:
-                _once(turn, environments, registry)
+                try:
+                    _once(turn, environments, registry)
+                except Exception as err:  # its block says so already; the others go on
+                    print(f"profile: {turn.planned.cell_id}: {type(err).__name__}: {err}")
         return file.read_bytes()
 
 

@@ -1,17 +1,26 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from daskperf_tasks.analyse.rubric import reading
 from daskperf_tasks.analyse.sides import compare_sides
 from daskperf_tasks.analyse.summarise import summaries
-from daskperf_tasks.analyse.verdicts import red
+from daskperf_tasks.analyse.verdicts import decide, red
 from daskperf_tasks.analyse.wheels import compare_paired, compare_previous, holm
 from daskperf_tasks.model.block import BlockResult
 from daskperf_tasks.model.codec import dumps, loads
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Plan
-from daskperf_tasks.model.results import Comparison, Diagnosis, Estimate, SidePair, Verdicts
+from daskperf_tasks.model.results import (
+    Comparison,
+    Diagnosis,
+    Estimate,
+    SidePair,
+    Verdicts,
+    WheelPair,
+)
 from tests.analyse.night import Previous, analyse_night
 
 from .synthetic_run import RUN, calibration, cell, noisy_blocks, plan, planned, preflight, sample
@@ -48,8 +57,8 @@ def read(
 def test_rubric_lower_raw_but_similar_per_thread_is_overhead() -> None:
     text = read(0.5, 0.98, 0.97)
     assert "fixed orchestration overhead" in text
-    assert "x0.50 [0.48, 0.52]" in text
-    assert "x0.98" in text
+    assert "×0.50 [0.48, 0.52]" in text
+    assert "×0.98" in text
 
 
 def test_rubric_higher_raw_but_idle_is_underuse() -> None:
@@ -74,7 +83,7 @@ def test_rubric_success_comes_first() -> None:
 
 def test_rubric_says_when_no_rule_applies_and_what_is_unknown() -> None:
     text = read(1.0, 1.0, 1.0)
-    assert text.startswith("No rule of the rubric applies: raw x1.00")
+    assert text.startswith("No rule of the rubric applies: raw ×1.00")
     said = reading(
         {
             "throughput_per_s": estimate(1.0),
@@ -89,6 +98,21 @@ def test_rubric_says_when_no_rule_applies_and_what_is_unknown() -> None:
     assert (
         "Not evaluated: under-use of capacity (no stream); collapse per effective thread ("
         in (said[-1])
+    )
+
+
+def compared(
+    *, paired: tuple[WheelPair, ...] = (), previous: tuple[WheelPair, ...] = ()
+) -> Comparison:
+    none = Missing(missing="not in this test")
+    return Comparison(
+        run_id=RUN,
+        sides=(),
+        previous_run=RUN if previous else none,
+        same_subject=False if previous else None,
+        previous=previous,
+        reference="daskperf-kernels 0.9" if paired else none,
+        paired=paired,
     )
 
 
@@ -166,7 +190,10 @@ def test_paired_finds_a_slower_and_a_faster_cell_and_says_no_change() -> None:
     assert isinstance(found[0].ratio, Estimate)
     assert found[0].ratio.low < 1.2 < found[0].ratio.high * 1.02
     assert all(isinstance(w.smallest_visible, float) for w in found)
-    assert "Holm over 4 series" in found[0].why
+    assert re.fullmatch(r"\+(19|20)\.\d%, p (< 0.001|= 0\.0\d+)", found[0].why)
+    method = decide(compared(paired=found)).method
+    assert "Holm's correction over 4 series" in method
+    assert "Same night" in method
 
 
 def test_wide_noise_is_undecided_never_no_change() -> None:
@@ -174,6 +201,7 @@ def test_wide_noise_is_undecided_never_no_change() -> None:
     found = compare_paired(p, blocks)
     assert {w.verdict for w in found} == {"undecided"}
     assert all(isinstance(w.smallest_visible, float) and w.smallest_visible > 1.03 for w in found)
+    assert all("is within the noise, p = " in w.why for w in found)
 
 
 def test_one_pair_decides_nothing() -> None:
@@ -214,7 +242,7 @@ def test_across_nights_a_verdict_says_that_it_is_never_red_alone() -> None:
     p, now, then = previous_run(1.5, rounds=6, noise=0.01)
     (found,) = compare_previous(p, now, then, same_subject=False)
     assert found.verdict == "slower"
-    assert "never red on its own" in found.why
+    assert "never red on its own" in decide(compared(previous=(found,))).method
 
 
 def test_the_same_wheel_in_two_nights_is_the_machines_difference() -> None:
@@ -236,6 +264,22 @@ def test_another_request_is_invalid() -> None:
     (found,) = compare_previous(p, now, then, same_subject=False)
     assert found.verdict == "invalid"
     assert "different requests" in found.why
+
+
+def test_why_is_one_short_line_that_leaves_the_method_to_the_method() -> None:
+    p, blocks = paired_run([1.2, 1.0, 40.0, 1.0], pairs=4, noise=0.15)
+    _, then = paired_run([1.0, 1.0, 1.0, 1.0], pairs=4, noise=0.4, seed=3)
+    found = (
+        *compare_paired(p, blocks),
+        *compare_previous(p, blocks, then, same_subject=False),
+        *compare_previous(p, blocks, then, same_subject=True),
+    )
+    assert len(found) == 12
+    for w in found:
+        assert len(w.why) < 100
+        assert not re.search("Holm|smallest|night, where|never red", w.why)
+    # A change beyond a doubling is a factor: nobody reads +3900%.
+    assert any(re.search(r"×\d\d\.\d\d", w.why) for w in found)
 
 
 def test_holm_is_monotone_and_not_below_the_raw_values() -> None:
