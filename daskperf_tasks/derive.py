@@ -6,7 +6,6 @@ beside them; all of it can be done again at any later time.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -288,24 +287,23 @@ def _streams(
     store: ArtifactStore, run_id: str, blocks: tuple[BlockResult, ...]
 ) -> list[tuple[BlockResult, pa.Table]]:
     """Return the task streams of the valid blocks of tonight's wheel and the reference."""
-    import pyarrow.parquet as pq
+    from daskperf_tasks.collect.task_stream import from_parquet
 
-    streams = []
-    for block in blocks:
-        if block.valid and isinstance(block.task_stream, str):
-            key = keys.run_key(run_id, *block.task_stream.split("/"))
-            streams.append((block, pq.read_table(io.BytesIO(store.get(key)))))
-    return streams
+    return [
+        (b, from_parquet(store.get(keys.run_key(run_id, *b.task_stream.split("/")))))
+        for b in blocks
+        if b.valid and isinstance(b.task_stream, str)
+    ]
 
 
 def _by_cell(streams: list[tuple[BlockResult, pa.Table]]) -> dict[str, pa.Table]:
-    import pyarrow as pa
+    from daskperf_tasks.collect.task_stream import concat
 
     tables: dict[str, list[pa.Table]] = {}
     for block, table in streams:
         if block.arm == "subject":
             tables.setdefault(block.cell_id, []).append(table)
-    return {cell_id: pa.concat_tables(parts) for cell_id, parts in tables.items()}
+    return {cell_id: concat(parts) for cell_id, parts in tables.items()}
 
 
 def _save_tables(
@@ -315,28 +313,22 @@ def _save_tables(
     blocks: tuple[BlockResult, ...],
     streams: list[tuple[BlockResult, pa.Table]],
 ) -> None:
-    import pyarrow as pa
-
     from daskperf_tasks.collect.samples import samples_table
+    from daskperf_tasks.collect.task_stream import concat, to_parquet
     from daskperf_tasks.report.timeline import timeline_html
+
+    def put(name: str, data: bytes) -> None:
+        store.put(keys.run_key(run_id, side, name), data, replace=True)
 
     samples = samples_table(blocks, side=side)
     if samples.num_rows:
-        _put_parquet(store, run_id, f"{side}/samples.parquet", samples)
+        put("samples.parquet", to_parquet(samples))
     mine = [t for b, t in streams if parse_cell_id(b.cell_id).side == side]
     if mine:
-        table = pa.concat_tables(mine)
-        _put_parquet(store, run_id, f"{side}/task_stream.parquet", table)
+        table = concat(mine)
+        put("task_stream.parquet", to_parquet(table))
         page = timeline_html(table, f"Task stream, {side}, run {run_id}")
-        store.put(keys.run_key(run_id, side, "timeline.html"), page.encode(), replace=True)
-
-
-def _put_parquet(store: ArtifactStore, run_id: str, name: str, table: pa.Table) -> None:
-    import pyarrow.parquet as pq
-
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd")
-    store.put(keys.run_key(run_id, *name.split("/")), buffer.getvalue(), replace=True)
+        put("timeline.html", page.encode())
 
 
 def _save(store: ArtifactStore, run_id: str, name: str, document: Stored) -> None:

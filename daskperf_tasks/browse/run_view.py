@@ -13,6 +13,8 @@ from daskperf_tasks.store.protocol import ArtifactStore, NoSuchKey
 from daskperf_tasks.store.runs import RunState
 
 REPORT = "report.html"
+#: Folders of raw artifacts: many small files that are read by programs.
+_RAW = ("blocks/", "streams/", "logs/", "stages/")
 #: Shown first, in this order.
 _FIRST = (
     REPORT,
@@ -36,19 +38,38 @@ class Artifact:
 
     @property
     def size(self) -> str:
-        """Size in words.
+        """Size in words."""
+        return size_text(self.size_bytes)
 
-        Examples
-        --------
-        >>> Artifact(name="a", size_bytes=1536, sha256=None).size
-        '1.5 KiB'
-        """
-        size = float(self.size_bytes)
-        for unit in ("B", "KiB", "MiB"):
-            if size < 1024:
-                return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
-            size /= 1024
-        return f"{size:.1f} GiB"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """All raw files of one kind."""
+
+    #: With its slash.
+    name: str
+    artifacts: tuple[Artifact, ...]
+
+    @property
+    def size(self) -> str:
+        """Size of all its files in words."""
+        return size_text(sum(a.size_bytes for a in self.artifacts))
+
+
+def size_text(size_bytes: int) -> str:
+    """Write a number of bytes in words.
+
+    Examples
+    --------
+    >>> size_text(12), size_text(1536)
+    ('12 B', '1.5 KiB')
+    """
+    size = float(size_bytes)
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +99,22 @@ class RunView:
         """The artifacts that people look for, as far as they are there."""
         by_name = {a.name: a for a in self.artifacts}
         return tuple(by_name[name] for name in _FIRST if name in by_name)
+
+    @property
+    def main(self) -> tuple[Artifact, ...]:
+        """All but the raw ones: what people look for first, then by name."""
+        rest = [a for a in self.artifacts if not a.name.startswith(_RAW)]
+        rank = {name: i for i, name in enumerate(_FIRST)}
+        return tuple(sorted(rest, key=lambda a: (rank.get(a.name, len(rank)), a.name)))
+
+    @property
+    def raw(self) -> tuple[Folder, ...]:
+        """The raw ones by folder."""
+        folders = (
+            Folder(name=f, artifacts=tuple(a for a in self.artifacts if a.name.startswith(f)))
+            for f in _RAW
+        )
+        return tuple(f for f in folders if f.artifacts)
 
 
 def read_run(store: ArtifactStore, run_id: str) -> RunView:

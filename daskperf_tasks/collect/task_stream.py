@@ -121,10 +121,10 @@ def from_parquet(data: bytes) -> pa.Table:
     return pq.read_table(io.BytesIO(data))
 
 
-def concat(files: Sequence[bytes]) -> pa.Table:
+def concat(tables: Sequence[pa.Table]) -> pa.Table:
     """Return the streams of many blocks as one table, by start of the tasks."""
     import pyarrow as pa
 
-    if not files:
+    if not tables:
         return empty_table()
-    return pa.concat_tables([from_parquet(data) for data in files]).sort_by("start_s")
+    return pa.concat_tables(tables).sort_by("start_s")

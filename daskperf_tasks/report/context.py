@@ -6,6 +6,8 @@ import shlex
 
 from daskperf_tasks.model.ids import Side
 from daskperf_tasks.model.measured import Missing
+from daskperf_tasks.model.stage import StageRecord
+from daskperf_tasks.report.disturbance import disturbance
 from daskperf_tasks.report.inputs import ReportInputs
 from daskperf_tasks.report.spelling import figure, one_line, seconds
 
@@ -48,6 +50,7 @@ def context_rows(inputs: ReportInputs) -> Rows:
         rows.append((f"{side} topology", text))
     rows += _environment(inputs)
     rows += _loopback(inputs)
+    rows += _host(inputs)
     return tuple((name, one_line(text, 900)) for name, text in rows)
 
 
@@ -109,6 +112,11 @@ def _loopback(inputs: ReportInputs) -> Rows:
     )
 
 
+def _host(inputs: ReportInputs) -> Rows:
+    load = disturbance(inputs.blocks)
+    return (("other work", load.sentence), ("1-minute load", load.load_text))
+
+
 def reproduce(inputs: ReportInputs) -> tuple[str, ...]:
     """Return the commands that measure the same again and that check this run."""
     run = shlex.quote(inputs.run_id)
@@ -123,6 +131,13 @@ def reproduce(inputs: ReportInputs) -> tuple[str, ...]:
     return (*lines, f"daskperf verify {run}", f"daskperf rebuild {run}")
 
 
+#: The order of running, for stages that started within one second.
+_STAGES = (
+    "plan", "deploy", "preflight", "calibrate", "measure", "restore",
+    "collect", "analyse", "validate", "report", "publish", "notify",
+)  # fmt: skip
+
+
 def stage_rows(inputs: ReportInputs) -> tuple[tuple[str, str, str, float], ...]:
     """Return (stage, time, outcome, share of the total) in the order of running."""
     total = sum(s.seconds for s in inputs.stages) or 1.0
@@ -133,8 +148,14 @@ def stage_rows(inputs: ReportInputs) -> tuple[tuple[str, str, str, float], ...]:
             s.outcome if s.outcome == "done" else one_line(f"failed: {s.error}", 160),
             s.seconds / total,
         )
-        for s in inputs.stages
+        for s in sorted(inputs.stages, key=_started)
     )
+
+
+def _started(stage: StageRecord) -> tuple[str, int, int, str]:
+    name, _, turn = stage.name.partition("-")
+    rank = _STAGES.index(name) if name in _STAGES else len(_STAGES)
+    return stage.started_at, rank, int(turn) if turn.isdigit() else 0, stage.name
 
 
 def calibration_rows(inputs: ReportInputs) -> tuple[tuple[str, ...], ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from daskperf_tasks.model.measured import Missing
+from daskperf_tasks.report.artifacts import sort_artifacts
 from daskperf_tasks.report.charts import samples_chart, throughput_chart
 from daskperf_tasks.report.context import (
     calibration_note,
@@ -15,17 +16,24 @@ from daskperf_tasks.report.context import (
     stage_rows,
 )
 from daskperf_tasks.report.coverage import coverage
+from daskperf_tasks.report.disturbance import by_cell, disturbance
 from daskperf_tasks.report.exit_criteria import exit_criteria
 from daskperf_tasks.report.headline import headline
 from daskperf_tasks.report.inputs import ReportInputs
+from daskperf_tasks.report.labels import labels_of
+from daskperf_tasks.report.machine import machine
 from daskperf_tasks.report.spelling import size
 from daskperf_tasks.report.tables import (
     confidence_note,
     evidence,
     expected,
     pair_tables,
+)
+from daskperf_tasks.report.verdicts import (
     verdict_basis,
-    verdict_rows,
+    verdict_groups,
+    verdict_summary,
+    wheel_answer,
 )
 
 #: Metrics that are shown before the reader opens the rest.
@@ -61,6 +69,7 @@ def report_html(inputs: ReportInputs) -> str:
         lstrip_blocks=True,
     )
     tables = pair_tables(inputs)
+    load, labels = by_cell(inputs.blocks), labels_of(inputs)
     charts = [
         Charts(
             samples=Markup(samples_chart(inputs, t)),
@@ -76,7 +85,14 @@ def report_html(inputs: ReportInputs) -> str:
         head=headline(inputs),
         cover=coverage(inputs),
         basis=verdict_basis(inputs),
-        verdicts=verdict_rows(inputs),
+        wheel=wheel_answer(inputs),
+        machine=machine(inputs),
+        load=disturbance(inputs.blocks),
+        cell_load=load,
+        cell_load_rows=[(labels.cell(i), d) for i, d in sorted(load.items())],
+        verdicts=verdict_groups(inputs),
+        verdict_summary=verdict_summary(inputs),
+        artifacts=sort_artifacts(inputs.artifacts),
         tables=list(zip(tables, charts, strict=True)),
         first_rows=FIRST_ROWS,
         intervals=confidence_note(tables),

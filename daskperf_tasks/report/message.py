@@ -6,33 +6,36 @@ from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.report.coverage import coverage
 from daskperf_tasks.report.headline import headline
 from daskperf_tasks.report.inputs import ReportInputs
+from daskperf_tasks.report.machine import machine
 from daskperf_tasks.report.spelling import one_line
 from daskperf_tasks.report.tables import expected
+from daskperf_tasks.report.verdicts import visible_note, wheel_answer
 
 REASONS = 5
 
 
 def message(inputs: ReportInputs) -> str:
-    """Write the message as plain text of a dozen lines at most."""
+    """Write the message as plain text of a few lines."""
     head = headline(inputs)
     lines = [f"daskperf {head.title}"]
     lines += [f"- {one_line(r, 200)}" for r in head.reasons[:REASONS]]
     if len(head.reasons) > REASONS:
         lines.append(f"- and {len(head.reasons) - REASONS} more reasons")
     lines.append(coverage(inputs).sentence)
-    if not isinstance(inputs.verdicts, Missing) and inputs.verdicts.verdicts:
-        names = [v.verdict for v in inputs.verdicts.verdicts]
-        counts = ", ".join(f"{names.count(n)} {n}" for n in dict.fromkeys(sorted(names)))
-        basis = "same night" if inputs.verdicts.basis == "paired" else "against the previous run"
-        lines.append(f"Verdicts ({basis}): {counts}.")
+    wheel = wheel_answer(inputs).sentence
+    if not isinstance(inputs.verdicts, Missing) and (seen := visible_note(inputs.verdicts)):
+        wheel += f"; {seen}"
+    lines.append(one_line(f"Wheel: {wheel}.", 400))
+    lines.append(one_line(f"Machine: {machine(inputs).sentence}.", 300))
     if not isinstance(inputs.diagnosis, Missing):
         d = inputs.diagnosis
-        lines.append(f"Bottleneck: {d.primary}, confidence {d.confidence:.2f}.")
+        text = f"Bottleneck: {d.primary}, confidence {d.confidence:.2f}"
         if d.actions:
-            lines.append(
-                f"First action: {one_line(d.actions[0].title, 120)} "
-                f"({expected(d.actions[0].expected_ratio)})."
+            first = d.actions[0]
+            text += (
+                f"; first action: {one_line(first.title, 120)} ({expected(first.expected_ratio)})"
             )
+        lines.append(f"{text}.")
     where = f"profiles/{inputs.run_id}/report.html"
     lines.append(f"Look at {inputs.store_url.rstrip('/')}/{where}" if inputs.store_url else where)
     return "\n".join(lines) + "\n"

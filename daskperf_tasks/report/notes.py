@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from daskperf_tasks.model.measured import Missing
+from daskperf_tasks.report.artifacts import MANIFEST, sort_artifacts
 from daskperf_tasks.report.context import (
     calibration_note,
     calibration_rows,
@@ -14,17 +15,23 @@ from daskperf_tasks.report.context import (
     stage_rows,
 )
 from daskperf_tasks.report.coverage import coverage
+from daskperf_tasks.report.disturbance import by_cell, disturbance
 from daskperf_tasks.report.exit_criteria import exit_criteria
 from daskperf_tasks.report.headline import headline
 from daskperf_tasks.report.inputs import ReportInputs
+from daskperf_tasks.report.machine import machine
 from daskperf_tasks.report.spelling import counted, one_line, size
 from daskperf_tasks.report.tables import (
     confidence_note,
     evidence,
     expected,
     pair_tables,
+)
+from daskperf_tasks.report.verdicts import (
     verdict_basis,
     verdict_rows,
+    verdict_summary,
+    wheel_answer,
 )
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
@@ -61,11 +68,25 @@ def _head(inputs: ReportInputs) -> list[str]:
     cover = coverage(inputs)
     lines = [f"# {escaped(head.title)}", "", f"Run `{inputs.run_id}`, state **{head.state}**.", ""]
     lines += [f"- {escaped(r)}" for r in head.reasons] + ([""] if head.reasons else [])
-    lines += ["## Verdicts", "", escaped(verdict_basis(inputs)), ""]
+    lines += [
+        f"- Is it the wheel? {escaped(wheel_answer(inputs).sentence)}",
+        f"- Is anything missing? {escaped(cover.sentence)}",
+        f"- Was the machine fit? {escaped(machine(inputs).sentence)}",
+        "",
+        "## Verdicts",
+        "",
+    ]
+    if summary := verdict_summary(inputs):
+        lines += [escaped(summary), ""]
+    load = disturbance(inputs.blocks)
+    if load.disturbed:
+        lines += [f"**Disturbed machine**: {escaped(load.sentence)}.", ""]
     rows = [
-        (v.verdict, v.label, v.ratio.full, v.smallest.full, v.why) for v in verdict_rows(inputs)
+        (v.verdict, v.label, v.ratio.full, v.smallest.full, v.why_and_host)
+        for v in verdict_rows(inputs)
     ]
     lines += _table(("verdict", "cell", "tonight / before", "smallest visible", "why"), rows)
+    lines += [escaped(verdict_basis(inputs)), ""]
     lines += ["## Coverage", "", cover.sentence, ""]
     gaps = [(g.label, g.arm, g.state, "yes" if g.required else "no", g.reason) for g in cover.gaps]
     return lines + _table(("cell", "wheel", "state", "required", "reason"), gaps)
@@ -100,7 +121,7 @@ def _context(inputs: ReportInputs) -> list[str]:
 
 def _metrics(inputs: ReportInputs) -> list[str]:
     lines = ["## 2. Metrics: local against remote", ""]
-    tables = pair_tables(inputs)
+    tables, load = pair_tables(inputs), by_cell(inputs.blocks)
     if not tables:
         return [*lines, "No cell was summarised.", ""]
     lines += [confidence_note(tables), ""]
@@ -123,6 +144,9 @@ def _metrics(inputs: ReportInputs) -> list[str]:
                 rows,
             )
         )
+        for side, cell_id in (("local", t.local_cell), ("remote", t.remote_cell)):
+            if cell_id in load and load[cell_id].strong:
+                lines.append(f"- {side}: {escaped(load[cell_id].short)}")
         lines += [f"- {escaped(s)}" for s in t.reading]
         lines += [f"- – {escaped(where)}: {escaped(why)}" for where, why in t.reasons] + [""]
     return lines
@@ -200,12 +224,21 @@ def _end(inputs: ReportInputs) -> list[str]:
         ("stage", "time", "share", "outcome"),
         [(name, time, f"{share:.0%}", outcome) for name, time, outcome, share in rows],
     ) or ["No stage was recorded.", ""]
-    lines += ["## Artifacts", ""]
-    lines += _table(
-        ("file", "size", "sha256"),
-        [(f.key, size(f.size_bytes), f.sha256) for f in inputs.artifacts],
-    ) or ["None is listed yet.", ""]
-    return lines
+    return lines + _artifacts(inputs)
+
+
+def _artifacts(inputs: ReportInputs) -> list[str]:
+    lines = ["## Artifacts", ""]
+    if not inputs.artifacts:
+        return [*lines, "None is listed yet.", ""]
+    found = sort_artifacts(inputs.artifacts)
+    lines += _table(("file", "size"), [(f.key, size(f.size_bytes)) for f in found.derived])
+    if found.raw:
+        lines += _table(
+            ("raw files", "count", "size"),
+            [(f.name, str(len(f.files)), size(f.size_bytes)) for f in found.raw],
+        )
+    return [*lines, f"The sha256 of every file stands in `{MANIFEST}`.", ""]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -75,16 +75,19 @@ def ratio(value: Estimate | Measured) -> Figure:
 
 
 def seconds(value: float) -> str:
-    """Write a duration.
+    """Write how long a stage took, as one says it: tenths of a second, then minutes.
 
     Examples
     --------
-    >>> seconds(0.25), seconds(12.34), seconds(75.0)
-    ('0.250 s', '12.3 s', '1 min 15 s')
+    >>> seconds(0.0018), seconds(12.34), seconds(59.97), seconds(119.7), seconds(3725.0)
+    ('0.0 s', '12.3 s', '1 min 0 s', '2 min 0 s', '1 h 2 min')
     """
-    if value >= 60:
-        return f"{int(value // 60)} min {value % 60:.0f} s"
-    return f"{number(value)} s"
+    if round(value, 1) < 60:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s"
 
 
 def size(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Metric tables, local beside remote, and the rows of verdicts and evidence."""
+"""Metric tables, local beside remote, and the rows of evidence."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from daskperf_tasks.model.ids import parse_cell_id
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.metrics import METRICS
-from daskperf_tasks.model.results import CellDiagnosis, CellSummary, Estimate, SidePair, WheelPair
+from daskperf_tasks.model.results import CellDiagnosis, CellSummary, Estimate, SidePair
 from daskperf_tasks.report.coverage import labelled, summarised
 from daskperf_tasks.report.inputs import ReportInputs
+from daskperf_tasks.report.labels import labels_of
 from daskperf_tasks.report.spelling import Figure, figure, ratio
 
 #: Raw throughput first, then the two normalised views, then what explains them.
@@ -52,6 +53,11 @@ class PairTable:
     """The metrics of one piece of work, local beside remote."""
 
     label: str
+    #: Without the parameters that all such cells share.
+    short: str
+    #: The cells planned on each side, measured or not.
+    local_cell: str | None
+    remote_cell: str | None
     local: CellSummary | None
     remote: CellSummary | None
     rows: tuple[MetricRow, ...]
@@ -82,20 +88,29 @@ def pair_tables(inputs: ReportInputs) -> tuple[PairTable, ...]:
     pairs = () if isinstance(inputs.comparison, Missing) else inputs.comparison.sides
     found: list[PairTable] = []
     used: set[str] = set()
+    labels = labels_of(inputs)
     for pair in pairs:
         local, remote = cells.get(pair.local_cell), cells.get(pair.remote_cell)
         used |= {pair.local_cell, pair.remote_cell}
-        found.append(_table(pair.label, local, remote, pair))
+        ids = (pair.local_cell, pair.remote_cell)
+        found.append(_table(pair.label, labels.pair(*ids), ids, local, remote, pair))
     for cell_id, cell in cells.items():
         if cell_id not in used:
             side = parse_cell_id(cell_id).side
             left, right = (cell, None) if side == "local" else (None, cell)
-            found.append(_table(labelled(cell), left, right, None))
+            alone = (cell_id, None) if side == "local" else (None, cell_id)
+            name = labels.pair(*alone)
+            found.append(_table(labelled(cell), name, alone, left, right, None))
     return tuple(found)
 
 
 def _table(
-    label: str, local: CellSummary | None, remote: CellSummary | None, pair: SidePair | None
+    label: str,
+    short: str,
+    ids: tuple[str | None, str | None],
+    local: CellSummary | None,
+    remote: CellSummary | None,
+    pair: SidePair | None,
 ) -> PairTable:
     rows = []
     for name in SHOWN:
@@ -118,6 +133,9 @@ def _table(
                 reasons.setdefault((side, f.reason), []).append(row.title)
     return PairTable(
         label=label,
+        short=short,
+        local_cell=ids[0],
+        remote_cell=ids[1],
         local=local,
         remote=remote,
         rows=tuple(rows),
@@ -146,43 +164,6 @@ def _head(cell: CellSummary | None) -> str:
     if cell.state != "measured":
         return f"{env}, {cell.state}"
     return f"{env}, {cell.threads} thr"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictRow:
-    """One verdict as it stands in a table."""
-
-    label: str
-    verdict: str
-    ratio: Figure
-    smallest: Figure
-    why: str
-
-
-def verdict_rows(inputs: ReportInputs) -> tuple[VerdictRow, ...]:
-    """Return the verdicts, those that need a reader first."""
-    if isinstance(inputs.verdicts, Missing):
-        return ()
-    order = ("slower", "invalid", "faster", "undecided", "no change")
-    ranked = sorted(inputs.verdicts.verdicts, key=lambda v: order.index(v.verdict))
-    return tuple(_verdict(v) for v in ranked)
-
-
-def _verdict(v: WheelPair) -> VerdictRow:
-    return VerdictRow(
-        label=v.label,
-        verdict=v.verdict,
-        ratio=ratio(v.ratio),
-        smallest=ratio(v.smallest_visible),
-        why=v.why,
-    )
-
-
-def verdict_basis(inputs: ReportInputs) -> str:
-    """Say what tonight was compared with, or why with nothing."""
-    if isinstance(inputs.verdicts, Missing):
-        return f"No verdicts: {inputs.verdicts.missing}."
-    return inputs.verdicts.method
 
 
 def evidence(cell: CellDiagnosis) -> tuple[tuple[str, str, str, float, str, str], ...]:

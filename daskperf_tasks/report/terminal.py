@@ -12,8 +12,10 @@ from daskperf_tasks.report.coverage import coverage
 from daskperf_tasks.report.exit_criteria import exit_criteria
 from daskperf_tasks.report.headline import headline
 from daskperf_tasks.report.inputs import ReportInputs
+from daskperf_tasks.report.machine import machine
 from daskperf_tasks.report.spelling import one_line
-from daskperf_tasks.report.tables import expected, pair_tables, verdict_rows
+from daskperf_tasks.report.tables import expected, pair_tables
+from daskperf_tasks.report.verdicts import verdict_rows, verdict_summary, wheel_answer
 
 _CODES = {"green": "32;1", "red": "31;1", "dim": "2", "bold": "1"}
 
@@ -35,7 +37,13 @@ def terminal_summary(inputs: ReportInputs, width: int = 100, *, colour: bool = F
     lines = [_paint(line, head.colour, colour) for line in _wrap(head.title, width)]
     for reason in head.reasons:
         lines += _wrap(reason, width, first="  - ", rest="    ")
-    lines += ["", *_wrap(f"run {inputs.run_id}: {coverage(inputs).sentence}", width)]
+    lines += ["", f"run {inputs.run_id}"]
+    for name, text in (
+        ("wheel", wheel_answer(inputs).sentence),
+        ("cells", coverage(inputs).sentence.rstrip(".")),
+        ("machine", machine(inputs).sentence),
+    ):
+        lines += _wrap(text, width, first=f"  {name:<8} ", rest=" " * 11)
     lines += _metrics(inputs, width, colour)
     lines += _verdicts(inputs, width, colour)
     lines += _diagnosis(inputs, width, colour)
@@ -62,7 +70,7 @@ def _metrics(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
         raw = by_name["throughput_per_s"]
         rows.append(
             (
-                t.label,
+                t.short,
                 raw.local.text,
                 raw.remote.text,
                 raw.ratio.text or "–",
@@ -82,10 +90,15 @@ def _verdicts(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
     if not rows:
         return ["", title, *_wrap(inputs.verdicts.method, width, first="  ", rest="  ")]
     basis = {"paired": "same night", "previous": "two nights, never red"}
+    table: list[Sequence[str]] = [("verdict", "cell", "tonight / before", "visible", "host")]
+    for v in rows:
+        host = f"disturbed {v.host_blocks}" if v.host_blocks else ""
+        table.append((v.verdict, v.short, v.ratio.full, v.smallest.text, host))
     return [
         "",
         f"{title} ({basis.get(inputs.verdicts.basis, 'none')})",
-        *_columns([(v.verdict, v.label, v.ratio.full) for v in rows], width),
+        *_wrap(verdict_summary(inputs), width, first="  ", rest="  "),
+        *_columns(table, width, right=(3,)),
     ]
 
 
@@ -109,6 +122,9 @@ def _columns(rows: Sequence[Sequence[str]], width: int, right: tuple[int, ...] =
     """Align columns; the widest text column gives way when a line would be too long."""
     cells = [[_plain(c) for c in row] for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    while len(widths) > 1 and not any(row[len(widths) - 1] for row in cells[1:]):
+        widths.pop()  # a last column with nothing but its head
+    cells = [row[: len(widths)] for row in cells]
     over = 2 + sum(widths) + 2 * (len(widths) - 1) - width
     while over > 0 and max(widths) > 6:
         i = widths.index(max(widths))
@@ -126,7 +142,11 @@ def _columns(rows: Sequence[Sequence[str]], width: int, right: tuple[int, ...] =
 
 
 def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    """Cut the middle out: what tells two names apart is mostly at their ends."""
+    if len(text) <= width:
+        return text
+    left = width // 2
+    return f"{text[:left]}…{text[len(text) - (width - left - 1) :]}"
 
 
 def _plain(text: str) -> str:

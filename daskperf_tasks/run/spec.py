@@ -11,6 +11,7 @@ from daskperf_tasks.model.codec import Stored
 from daskperf_tasks.model.ids import Arm
 from daskperf_tasks.model.plan import Plan, PlannedCell, Round
 from daskperf_tasks.model.subject import Subject
+from daskperf_tasks.plan.coverage import pending_cells
 
 #: Beyond its limit a block gets this long to end by itself before its process is killed.
 GRACE_S = 10.0
@@ -92,17 +93,9 @@ def round_spec(
         What the ledger holds of this run already: cells with a valid block in
         this round are left out, the others go on with their next attempt.
     """
-    tried: dict[str, int] = {}
-    done: set[str] = set()
-    for block in blocks:
-        if (block.round, block.arm) == (round_.index, round_.arm):
-            tried[block.cell_id] = max(tried.get(block.cell_id, 0), block.attempt)
-            if block.valid:
-                done.add(block.cell_id)
     turns = tuple(
-        Turn(planned=plan.cell(cell_id), attempt=tried.get(cell_id, 0) + 1)
-        for cell_id in round_.order
-        if cell_id not in done and tried.get(cell_id, 0) < plan.max_attempts
+        Turn(planned=plan.cell(cell_id), attempt=attempt)
+        for cell_id, attempt in pending_cells(plan, round_, blocks)
     )
     return RoundSpec(
         run_id=plan.run_id,

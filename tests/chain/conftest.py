@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,26 +65,16 @@ class Bench:
         return json.loads((self.home / "spool" / "profiles" / run_id / name).read_text())
 
 
-@pytest.fixture(scope="session")
-def chain_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    home = tmp_path_factory.mktemp("chain") / "state"
-    stack.up(home, airflow=False)
-    try:
-        yield home
-    finally:
-        stack.down(home)
-
-
 @pytest.fixture
-def bench(chain_stack: Path, tmp_path: Path) -> Bench:
+def bench(small_stack: Path, tmp_path: Path) -> Bench:
     """A fresh ledger and spool; the lane and the built wheel are shared."""
-    stack.up(chain_stack, airflow=False)  # heals what a test before this one broke
+    stack.up(small_stack, airflow=False)  # heals what a test before this one broke
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("DASKPERF_", "AWS_"))}
-    env = kept | stack_env(chain_stack)
+    env = kept | stack_env(small_stack)
     env["DASKPERF_HOME"] = str(tmp_path)
     env["DASKPERF_STORE"] = f"s3://daskperf/{tmp_path.name}"
     env["PYTHONPATH"] = str(CHECKOUT)
-    shared = chain_stack / "cache"
+    shared = small_stack / "cache"
     shared.mkdir(exist_ok=True)
     (tmp_path / "cache").symlink_to(shared)
     return Bench(home=tmp_path, env=env)

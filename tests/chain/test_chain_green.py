@@ -8,12 +8,13 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
+from daskperf_tasks.deploy.build import build_wheel
 from daskperf_tasks.model.block import BlockResult
 from daskperf_tasks.model.codec import loads
 from daskperf_tasks.settings import read_settings
 from daskperf_tasks.store.open import open_store
 from daskperf_tasks.store.runs import load_blocks
-from tests.chain.conftest import Bench
+from tests.chain.conftest import CHECKOUT, Bench
 
 SIDE_FILES = (
     "summary.json",
@@ -146,3 +147,38 @@ def test_retrying_a_round_measures_nothing_twice(bench: Bench, store, monkeypatc
     assert {p: p.read_bytes() for p in spool.rglob("blocks/**/*.json")} == files
     keys = [loads(data, BlockResult).key for data in files.values()]
     assert len(keys) == len(set(keys)) == 6
+
+
+def test_the_last_accepted_wheel_is_measured_beside_a_new_one(bench: Bench, store) -> None:
+    old = build_wheel(CHECKOUT / "kernels", bench.home / "old", base_version="0.0.9")
+    first = bench.run("run", "smoke", "--subject", str(old.path), "--json")
+    assert first.code == 0, first.err
+    second = bench.run("run", "smoke", "--json")
+    assert second.code == 0, second.err
+    prefix = f"profiles/{second.document['run_id']}/"
+    subjects = json.loads(store.get(prefix + "subject.json"))
+    assert subjects["reference"]["sha256"] == old.sha256
+    assert first.document["run_id"] in subjects["reference_reason"]
+    new = subjects["subject"]
+    blocks = load_blocks(store, second.document["run_id"])
+    assert {(b.arm, b.subject_sha256, b.subject_version) for b in blocks} == {
+        ("subject", new["sha256"], new["version"]),
+        ("reference", old.sha256, old.version),
+    }
+
+    # Both wheels stood side by side; switching restarted the workers.
+    deployment = json.loads(store.get(prefix + "deployment.json"))
+    assert {i["sha256"] for i in deployment["installs"]} == {new["sha256"], old.sha256}
+    workers: dict[str, set[str]] = {"subject": set(), "reference": set()}
+    for block in blocks:
+        if "env=remote;" in block.cell_id:
+            workers[block.arm] |= {m.worker_id for m in block.members_before}
+    assert workers["subject"] and workers["reference"]
+    assert not workers["subject"] & workers["reference"]
+
+    comparison = json.loads(store.get(prefix + "comparison.json"))
+    assert len(comparison["paired"]) == 6
+    verdicts = json.loads(store.get(prefix + "verdicts.json"))
+    assert verdicts["basis"] == "paired"
+    # One pair of rounds decides nothing.
+    assert {v["verdict"] for v in verdicts["verdicts"]} == {"undecided"}

@@ -48,19 +48,17 @@ def test_a_block_becomes_a_table_and_comes_back() -> None:
 
 def test_streams_are_joined_by_time() -> None:
     late = replace(ROW, spans=(("compute", 9.0, 9.5),))
-    files = [
-        to_parquet(
-            task_table(
-                [RepeatRows(repeat=0, phase="measure", rows=(row,))],
-                cell_id=name,
-                arm="subject",
-                round_index=0,
-                attempt=1,
-            )
+    tables = [
+        task_table(
+            [RepeatRows(repeat=0, phase="measure", rows=(row,))],
+            cell_id=name,
+            arm="subject",
+            round_index=0,
+            attempt=1,
         )
         for name, row in (("b", late), ("a", ROW))
     ]
-    joined = concat(files)
+    joined = concat(tables)
     assert joined.column("cell_id").to_pylist() == ["a", "a", "b"]
     assert joined.schema == empty_table().schema
     assert concat([]).num_rows == 0

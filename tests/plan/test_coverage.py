@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daskperf_tasks.model.block import BlockResult, Failure, Timeout
-from daskperf_tasks.plan.coverage import cell_states, pending_cells, why_not
+from daskperf_tasks.model.block import BlockResult, Timeout
+from daskperf_tasks.plan.coverage import pending_cells
 from tests import sample_documents
 
 from .test_build import plan
@@ -31,28 +31,3 @@ def test_valid_blocks_are_done_and_others_get_another_attempt() -> None:
         block(d, round_index=0),
     ]
     assert pending_cells(PLAN, ROUND, blocks) == ((b, 2), (d, 1), *((r, 1) for r in rest))
-
-
-def test_states_say_why() -> None:
-    a, b, c, *_ = (p.cell_id for p in PLAN.cells)
-    failure = Failure(fault="product", error_type="ValueError", message="no\nmore", traceback="")
-    states = cell_states(
-        PLAN,
-        [
-            block(a, 1, invalid_reason="worker w was lost"),
-            block(a, 2),
-            block(b, 1, outcome=Timeout(after_s=3.0)),
-            block(b, 2, outcome=failure),
-            block(c, 1, invalid_reason="worker w was lost"),
-        ],
-    )
-    assert states[a, "subject"] == ("measured", None)
-    assert states[b, "subject"] == (
-        "failed",
-        "round 2, attempt 2: product failure, ValueError: no",
-    )
-    assert states[c, "subject"] == ("failed", "round 2, attempt 1: worker w was lost")
-    missing = [state for state in states.values() if state[0] == "missing"]
-    assert len(missing) == len(PLAN.cells) - 3
-    assert all(reason for _, reason in missing)
-    assert "limit of 3 s" in why_not(block(b, outcome=Timeout(after_s=3.0)))

@@ -43,7 +43,8 @@ def test_all_distributed_environments(cluster: Cluster, ledger: FilesystemStore)
     for env in envs:
         block = blocks["sleeps", env, 1]
         table = from_parquet(ledger.get(f"profiles/{RUN}/{block.task_stream}")).to_pylist()
-        assert len(table) == 8 * 3
+        # A worker that is kept from running for 5 ms also reports storing a result.
+        assert sum(r["action"] == "compute" for r in table) == 8 * 3
         workers = {r["worker_name"] for r in table}
         assert len(workers) == (1 if env == "remote-threads" else 2)
         for sample in block.samples:
