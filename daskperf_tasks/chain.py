@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from daskperf_tasks import stages
+from daskperf_tasks.asking import Ask
+from daskperf_tasks.derive import report_inputs
 from daskperf_tasks.errors import DaskperfError, GateRed, HarnessError
+from daskperf_tasks.model.results import Manifest
 from daskperf_tasks.settings import Settings
+from daskperf_tasks.stage_clock import stage_seconds
+from daskperf_tasks.store import keys
+from daskperf_tasks.store.filesystem import FilesystemStore
+from daskperf_tasks.store.runs import load_or_none
 
 log = logging.getLogger("daskperf")
 
@@ -23,7 +30,7 @@ class ChainOutcome:
     exit_code: int
 
 
-def run_chain(settings: Settings, ask: stages.Ask) -> ChainOutcome:
+def run_chain(settings: Settings, ask: Ask) -> ChainOutcome:
     """Run every stage in order; restore the lane and leave a manifest whatever happens.
 
     Raises
@@ -70,5 +77,28 @@ def run_chain(settings: Settings, ask: stages.Ask) -> ChainOutcome:
 
     root = [t for t in troubles if not isinstance(t, GateRed)] or troubles
     code = root[0].exit_code if root else 0
-    facts = stages.outcome(settings, run_id) | {"exit_code": code}
-    return ChainOutcome(facts=facts, text=stages.summary_text(settings, run_id), exit_code=code)
+    facts = _facts(settings, run_id) | {"exit_code": code}
+    return ChainOutcome(facts=facts, text=_summary(settings, run_id), exit_code=code)
+
+
+def _facts(settings: Settings, run_id: str) -> dict[str, Any]:
+    """Return how a run ended, in small facts."""
+    spool = FilesystemStore(settings.spool)
+    manifest = load_or_none(spool, run_id, keys.MANIFEST, Manifest)
+    return {
+        "run_id": run_id,
+        "state": manifest.state if manifest else "in progress",
+        "green": manifest.green if manifest else False,
+        "reasons": list(manifest.reasons) if manifest else [],
+        "stage_seconds": stage_seconds(spool, run_id),
+        "store": settings.store,
+    }
+
+
+def _summary(settings: Settings, run_id: str) -> str:
+    """Return a run's summary for a terminal."""
+    from daskperf_tasks.report.terminal import terminal_summary
+
+    return terminal_summary(
+        report_inputs(FilesystemStore(settings.spool), run_id, store_url=settings.store)
+    )

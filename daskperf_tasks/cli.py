@@ -112,9 +112,9 @@ _repeats_option = click.option(
 @_guarded
 def plan(*, matrix: str, n: tuple[int, ...], repeats: int | None, as_json: bool) -> None:
     """Show cells, order and estimated time of MATRIX (a path or a shipped name)."""
+    from daskperf_tasks.asking import Ask
     from daskperf_tasks.model.codec import encode
     from daskperf_tasks.reading import plan_text, sketch_plan
-    from daskperf_tasks.stages import Ask
 
     sketched = sketch_plan(_settings(), Ask(matrix=matrix, n=n or None, repeats=repeats))
     document = {
@@ -141,8 +141,8 @@ def plan(*, matrix: str, n: tuple[int, ...], repeats: int | None, as_json: bool)
 @_guarded
 def run(*, as_json: bool, store: str | None, **asked: Any) -> int:
     """Run the whole chain for MATRIX without Airflow."""
+    from daskperf_tasks.asking import Ask
     from daskperf_tasks.chain import run_chain
-    from daskperf_tasks.stages import Ask
 
     asked["n"] = asked["n"] or None
     outcome = run_chain(_settings(store), Ask(trigger="cli", **asked))

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from daskperf_tasks import stages
+from daskperf_tasks.asking import Ask, plan_of
 from daskperf_tasks.derive import report_inputs
 from daskperf_tasks.errors import StoreError, UnknownRunError
 from daskperf_tasks.model.codec import encode
@@ -21,6 +21,7 @@ from daskperf_tasks.model.ids import new_run_id
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Plan
 from daskperf_tasks.model.subject import SubjectSet
+from daskperf_tasks.rebuild import rebuild
 from daskperf_tasks.settings import Settings
 from daskperf_tasks.stage_clock import stage_seconds
 from daskperf_tasks.store.filesystem import FilesystemStore
@@ -32,10 +33,10 @@ from daskperf_tasks.store.runs import RunRow, list_runs, load, load_blocks
 LATEST = "latest"
 
 
-def sketch_plan(settings: Settings, ask: stages.Ask) -> Plan:
+def sketch_plan(settings: Settings, ask: Ask) -> Plan:
     """Make a plan without choosing wheels or writing anything."""
     now = datetime.now(UTC)
-    return stages.plan_of(
+    return plan_of(
         settings, ask, run_id=new_run_id(now, b"\0\0\0"), created_at=now, arms=("subject",)
     )
 
@@ -223,7 +224,7 @@ def compare_runs(settings: Settings, run_a: str, run_b: str) -> tuple[dict[str, 
 def rebuild_run(settings: Settings, run_id: str) -> dict[str, Any]:
     """Make everything after measuring again from a run's raw artifacts."""
     found, store = find_run(settings, run_id)
-    return stages.rebuild(settings, found, store)
+    return rebuild(settings, found, store)
 
 
 def verify_stored(settings: Settings, run_id: str) -> tuple[str, tuple[str, ...]]:

@@ -11,16 +11,14 @@ may be shown or passed on; data stays in the ledger.
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from daskperf_tasks.asking import Ask, plan_of
 from daskperf_tasks.derive import (
     close_run,
     derive,
@@ -32,7 +30,7 @@ from daskperf_tasks.derive import (
 from daskperf_tasks.errors import (
     DeployError,
     GateRed,
-    InputError,
+    InfraError,
     PreflightBlocked,
     ValidationFailed,
 )
@@ -44,8 +42,8 @@ from daskperf_tasks.model.results import (
     Manifest,
 )
 from daskperf_tasks.model.subject import Deployment, Subject, SubjectSet
-from daskperf_tasks.settings import Settings, checkout
-from daskperf_tasks.stage_clock import stage_clock, stage_records, stage_seconds
+from daskperf_tasks.settings import Settings
+from daskperf_tasks.stage_clock import stage_clock, stage_records
 from daskperf_tasks.store import keys
 from daskperf_tasks.store.filesystem import FilesystemStore
 from daskperf_tasks.store.protocol import ArtifactStore
@@ -59,23 +57,9 @@ log = logging.getLogger("daskperf")
 T = TypeVar("T", bound=Stored)
 Facts = dict[str, Any]
 
-#: Longest time that a run may hold its lane without renewing the lease, in seconds.
-LEASE_S = 1800.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """What a driver asks for: the same for a form, a command and a schedule."""
-
-    matrix: str = "nightly"
-    trigger: str = "cli"
-    #: Path of a wheel; None takes the best of the wheel source.
-    wheel: str | None = None
-    #: Path of a reference wheel, ``none`` for none; None takes the last accepted run's.
-    against: str | None = None
-    scheduler: str | None = None
-    n: tuple[int, ...] | None = None
-    repeats: int | None = None
+#: A lease is renewed after every block; a run that is silent for longer than this
+#: (seconds), or than three blocks may take, has lost its lane.
+LEASE_S = 900.0
 
 
 def start(settings: Settings, ask: Ask) -> Facts:
@@ -131,65 +115,6 @@ def start(settings: Settings, ask: Ask) -> Facts:
     }
 
 
-def plan_of(
-    settings: Settings, ask: Ask, *, run_id: str, created_at: datetime, arms: tuple[Arm, ...]
-) -> Plan:
-    """Make the plan that ``ask`` describes, without writing anything.
-
-    Raises
-    ------
-    MatrixError
-        With the line, the key and the nearest valid key.
-    """
-    from daskperf_tasks.deploy.build import commit_of
-    from daskperf_tasks.plan.build import make_plan
-    from daskperf_tasks.plan.matrix_file import load_matrix
-    from daskperf_tasks.plan.overrides import apply
-    from daskperf_tasks.workloads.registry import load_registry
-
-    path = matrix_path(settings, ask.matrix)
-    registry = load_registry()
-    matrix = load_matrix(path.read_text(encoding="utf-8"), where=str(path), registry=registry)
-    matrix = apply(matrix, n=ask.n, repeats=ask.repeats)
-    root = checkout()
-    return make_plan(
-        matrix,
-        run_id=run_id,
-        created_at=created_at.isoformat(timespec="seconds"),
-        trigger=ask.trigger,
-        commit=commit_of(root) if root else "unknown: not run from a checkout",
-        arms=arms,
-        registry=registry,
-    )
-
-
-def matrix_path(settings: Settings, name: str) -> Path:
-    """Return the path of a matrix, given by path or by the name of a shipped one.
-
-    Raises
-    ------
-    InputError
-        When there is none, listing what there is.
-    """
-    if name.endswith(".toml") or "/" in name:
-        path = Path(name)
-        if path.is_file():
-            return path
-    else:
-        path = settings.matrix_dir / f"{name}.toml"
-        if path.is_file():
-            return path
-    there = sorted(p.stem for p in settings.matrix_dir.glob("*.toml"))
-    near = difflib.get_close_matches(Path(name).stem, there, n=1)
-    raise InputError(
-        "no such matrix file",
-        where=str(path),
-        expected=f"a TOML file, or one of {', '.join(there)}",
-        found=name,
-        todo=f"did you mean {near[0]!r}?" if near else "give a path or one of these names",
-    )
-
-
 def deploy(settings: Settings, run_id: str) -> Facts:
     """Take the lane, ship the wheels to every host, switch to the subject, verify.
 
@@ -208,7 +133,12 @@ def deploy(settings: Settings, run_id: str) -> Facts:
     spool = _spool(settings)
     subjects = load(spool, run_id, "subject.json", SubjectSet)
     lane = _lane(spool, run_id)
-    lease.acquire(settings.home, lane.name, run_id, LEASE_S)
+    plan = load(spool, run_id, "plan.json", Plan)
+    held = lease.acquire(
+        settings.home, lane.name, run_id, _lease_s(plan), while_alive=plan.trigger == "cli"
+    )
+    if held.taken_over:
+        _clean_up_after(spool, held.taken_over)
     wheels: dict[Arm, tuple[Subject, bytes]] = {
         arm: (wheel, spool.get(keys.wheel_file(wheel.sha256, wheel.file)))
         for arm, wheel in _arms(subjects)
@@ -305,7 +235,15 @@ def measure(settings: Settings, run_id: str, round_index: int) -> Facts:
     deployment = load(spool, run_id, "deployment.json", Deployment)
     lane = _lane(spool, run_id)
     round_ = plan.rounds[round_index]
-    lease.renew(settings.home, lane.name, run_id, LEASE_S)
+
+    def renew() -> None:
+        lease.renew(settings.home, lane.name, run_id, _lease_s(plan))
+
+    def tell(line: str) -> None:
+        renew()
+        log.info("%s", line)
+
+    renew()
     spec = round_spec(
         plan,
         round_,
@@ -322,7 +260,7 @@ def measure(settings: Settings, run_id: str, round_index: int) -> Facts:
         return {"round": round_index, "valid": 0, "invalid": 0, "failed": 0}
     with stage_clock(spool, run_id, f"measure-{round_index}"):
         switch.switch(lane.scheduler, deployment, round_.arm, lane=lane)
-        report = run_round(spec, store=spool, log=log.info)
+        report = run_round(spec, store=spool, log=tell)
     return {
         "round": round_index,
         "valid": report.valid,
@@ -482,67 +420,6 @@ def gate(settings: Settings, run_id: str) -> Facts:
     return {"green": True, "state": manifest.state}
 
 
-def rebuild(settings: Settings, run_id: str, source: ArtifactStore) -> Facts:
-    """Make everything after measuring again, from the raw artifacts of a stored run.
-
-    The run is brought into the spool, derived again, closed with a new
-    manifest and published in place of the old one. Raw artifacts stay as they
-    are, byte for byte.
-    """
-    from daskperf_tasks.publish.publish import publish as upload
-    from daskperf_tasks.store.open import open_store
-
-    spool = _spool(settings)
-    prefix = keys.run_prefix(run_id)
-    if source.url != spool.url:
-        for stored in list(source.list(prefix)):
-            spool.put(stored.key, source.get(stored.key), replace=True)
-    subjects = load_or_none(source, run_id, "subject.json", SubjectSet)
-    for _, wheel in _arms(subjects) if subjects else ():
-        key = keys.wheel_file(wheel.sha256, wheel.file)
-        if not spool.exists(key) and source.exists(key):
-            spool.put(key, source.get(key))
-    derive(spool, run_id, previous_of=lambda: previous_run(settings.store, spool, run_id))
-    validate_into(spool, run_id)
-    report_into(spool, run_id, store_url=settings.store)
-    manifest = close_run(spool, run_id)
-    upload(run_id, spool, open_store(settings.store))
-    return {
-        "run_id": run_id,
-        "state": manifest.state,
-        "rebuilt": [
-            "summaries",
-            "comparison",
-            "verdicts",
-            "diagnosis",
-            "validation",
-            "report",
-            "manifest",
-        ],
-    }
-
-
-def outcome(settings: Settings, run_id: str) -> Facts:
-    """Return how a run ended, in small facts."""
-    spool = _spool(settings)
-    manifest = load_or_none(spool, run_id, keys.MANIFEST, Manifest)
-    return {
-        "run_id": run_id,
-        "state": manifest.state if manifest else "in progress",
-        "green": manifest.green if manifest else False,
-        "reasons": list(manifest.reasons) if manifest else [],
-        "stage_seconds": stage_seconds(spool, run_id),
-        "store": settings.store,
-    }
-
-
-def summary_text(settings: Settings, run_id: str) -> str:
-    """Return a run's summary for a terminal."""
-    from daskperf_tasks.report.terminal import terminal_summary
-
-    return terminal_summary(report_inputs(_spool(settings), run_id, store_url=settings.store))
-
-
 # --- what the stages share ---------------------------------------------------
 
 
@@ -552,6 +429,26 @@ def _spool(settings: Settings) -> FilesystemStore:
 
 def _lane(spool: ArtifactStore, run_id: str) -> Lane:
     return load(spool, run_id, "lane.json", Lane)
+
+
+def _lease_s(plan: Plan) -> float:
+    return max(LEASE_S, 3 * max((c.request.timeout_s for c in plan.cells), default=0.0))
+
+
+def _clean_up_after(spool: ArtifactStore, run_id: str) -> None:
+    """Take a run's wheel off the lane when the run died before it could do so itself."""
+    from daskperf_tasks.deploy import switch
+
+    deployment = load_or_none(spool, run_id, "deployment.json", Deployment)
+    if deployment is None or deployment.state != "deployed":
+        return
+    lane = _lane(spool, run_id)
+    log.warning("run %s died holding this lane: its wheel is taken off first", run_id)
+    try:
+        switch.restore(lane.scheduler, deployment, lane=lane)
+    except InfraError as err:
+        # Tonight's own deployment finds out whether the lane can be used.
+        log.warning("that did not work: %s", err)
 
 
 def _layout(seen: Preflight) -> Layout:

@@ -107,8 +107,9 @@ def start(*, trigger: str, params: Any = None, dag_run: Any = None, ti: Any = No
 
     def call(settings: Settings) -> Facts:
         from daskperf_tasks import stages
+        from daskperf_tasks.asking import Ask
 
-        ask = stages.Ask(
+        ask = Ask(
             matrix=asked["matrix"],
             trigger=trigger,
             wheel=asked["wheel"],

@@ -2,9 +2,9 @@
 
 ``<home>/leases/<lane>.json`` names the run that holds the lane and until when.
 Reading and writing it happens under a lock of the operating system, so that of
-two processes that ask at once one gets it. A lease that has expired is taken
-over; its fencing token goes up by one, and whoever held the old one is told
-when it renews.
+two processes that ask at once one gets it. A lease that has expired, or whose owning process
+is gone, is taken over; its fencing token goes up by one, and whoever held the
+old one is told when it renews.
 """
 
 from __future__ import annotations
@@ -36,13 +36,23 @@ class Lease:
     token: int
     #: ``host:pid`` of the process that took it.
     holder: str
+    #: Start of that process (psutil's ``create_time``) when the lease ends with it, else 0.
+    owner_started: float = 0.0
+    #: The run that held the lane before and never gave it back, or empty.
+    taken_over: str = ""
     #: Unix times.
     acquired_at: float
     expires_at: float
 
 
 def acquire(
-    home: Path, lane_name: str, run_id: str, ttl_s: float, *, clock: Clock = time.time
+    home: Path,
+    lane_name: str,
+    run_id: str,
+    ttl_s: float,
+    *,
+    while_alive: bool = False,
+    clock: Clock = time.time,
 ) -> Lease:
     """Take a lane for a run; taking it again for the same run prolongs it.
 
@@ -54,6 +64,8 @@ def acquire(
         Which lane, for which run.
     ttl_s
         Seconds after which others may take it over.
+    while_alive
+        The lease ends with this process, should it die before it gives it back.
     clock
         Gives the Unix time.
 
@@ -65,15 +77,21 @@ def acquire(
     with _locked(home, lane_name) as path:
         now = clock()
         held = _read(path)
-        if held is not None and held.run_id != run_id and held.expires_at > now:
-            raise _busy(held, now)
         same = held is not None and held.run_id == run_id
+        taken_over = held.taken_over if held is not None and same else ""
+        if held is not None and not same:
+            if held.expires_at > now and not _owner_is_gone(held):
+                raise _busy(held, now)
+            if held.expires_at != 0.0:
+                taken_over = held.run_id
         token = (held.token if held else 0) + (0 if same else 1)
         lease = Lease(
             lane=lane_name,
             run_id=run_id,
             token=token,
             holder=f"{socket.gethostname()}:{os.getpid()}",
+            owner_started=_started(os.getpid()) if while_alive else 0.0,
+            taken_over=taken_over,
             acquired_at=held.acquired_at if held and same else now,
             expires_at=now + ttl_s,
         )
@@ -117,6 +135,24 @@ def holder(home: Path, lane_name: str, *, clock: Clock = time.time) -> Lease | N
     with _locked(home, lane_name) as path:
         held = _read(path)
         return held if held is not None and held.expires_at > clock() else None
+
+
+def _owner_is_gone(held: Lease) -> bool:
+    """Whether the lease ends with a process of this host that is no more."""
+    host, _, pid = held.holder.rpartition(":")
+    if not held.owner_started or host != socket.gethostname():
+        return False
+    return abs(_started(int(pid)) - held.owner_started) > 1.0
+
+
+def _started(pid: int) -> float:
+    """Return when a process started (Unix time), 0 when there is none."""
+    import psutil
+
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return 0.0
 
 
 @contextlib.contextmanager

@@ -40,6 +40,11 @@ class SubjectSet(Stored):
     reference: Subject | None
     reference_reason: str
 
+    @property
+    def wheels(self) -> tuple[Subject, ...]:
+        """The subject and, where there is one, the reference."""
+        return (self.subject, self.reference) if self.reference else (self.subject,)
+
     def of(self, arm: Arm) -> Subject:
         """Return the wheel of an arm (KeyError when there is no reference)."""
         wheel = self.subject if arm == "subject" else self.reference

@@ -114,7 +114,7 @@ def _loopback(inputs: ReportInputs) -> Rows:
 
 def _host(inputs: ReportInputs) -> Rows:
     load = disturbance(inputs.blocks)
-    return (("other work", load.sentence), ("1-minute load", load.load_text))
+    return (("while measuring", load.sentence), ("1-minute load", load.load_text))
 
 
 def reproduce(inputs: ReportInputs) -> tuple[str, ...]:
@@ -189,5 +189,5 @@ def calibration_note(inputs: ReportInputs) -> str:
     if isinstance(c, Missing):
         return f"Not calibrated: {c.missing}."
     threads = figure(c.effective_threads)
-    text = f"{c.total_threads} threads, {threads.reason or threads.text} effective. {c.rule}"
-    return one_line(f"{text} {c.note}".strip())
+    text = f"{c.total_threads} threads, {threads.reason or threads.text} effective. {c.rule.rstrip('.')}."
+    return one_line(f"{text} {c.note[:1].upper()}{c.note[1:]}".strip(), 600)

@@ -126,9 +126,11 @@ def visible_note(v: Verdicts) -> str:
         return "how small a change could have been seen is unknown"
     if seen[0] > BLIND:
         return f"{what} could only have seen changes by more than ×{BLIND:g}"
+    low = f"×{number(seen[0])}"
     high = f"more than ×{BLIND:g}" if seen[-1] > BLIND else f"×{number(seen[-1])}"
-    span = f"×{number(seen[0])}" + (f" to {high}" if seen[-1] > seen[0] else "")
-    return f"{what} could only have seen changes above {span}"
+    return f"{what} could only have seen changes above {low}" + (
+        f" to {high}" if high != low else ""
+    )
 
 
 def wheel_answer(inputs: ReportInputs) -> WheelAnswer:
@@ -172,9 +174,10 @@ def _word(pairs: tuple[WheelPair, ...]) -> str:
 
 def _lead(v: Verdicts) -> str:
     slow = sum(p.verdict == "slower" for p in v.verdicts)
-    if slow:
-        return f"slower in {slow} of {counted(len(v.verdicts), 'cell')} ({verdict_counts(v)})"
-    return f"slower in no cell ({verdict_counts(v)})"
+    if not slow:
+        return f"no cell slower ({verdict_counts(v)})"
+    rest = verdict_counts(v).partition(", ")[2]
+    return f"{slow} of {counted(len(v.verdicts), 'cell')} slower" + (f" ({rest})" if rest else "")
 
 
 def _reference(inputs: ReportInputs) -> str:

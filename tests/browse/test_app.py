@@ -217,3 +217,34 @@ def test_a_browser_that_has_not_signed_in_is_sent_to_the_sign_in(store):
     assert client.get("/", headers={"accept": "application/json"}).status_code == 401
     assert client.get("/style.css").status_code == 401
     assert client.get(f"/runs/{GOOD}/files/report.html").status_code == 401
+
+
+def test_raw_artifacts_are_folded_below_the_important_ones(store, client):
+    run_id = "20261126T010203Z-616263"
+    names = [f"blocks/c{i}/subject-r0-a1.json" for i in range(3)]
+    names += ["logs/round-0.log", "plan.json", "local/timeline.html", "notes.md", "report.html"]
+    for name in names:
+        store.put(run_key(run_id, *name.split("/")), b"x" * 1024)
+    entries = [FileEntry(key=n, size_bytes=1024, sha256=f"{i:064x}") for i, n in enumerate(names)]
+    store.put(run_key(run_id, "manifest.json"), dumps(manifest(run_id, entries)).encode())
+    text = client.get(f"/runs/{run_id}").text
+    table = text[text.index('id="artifacts"') :]
+    order = ["report.html", "notes.md", "local/timeline.html", "manifest.json", "plan.json"]
+    places = [table.index(f">{name}</a>") for name in order]
+    assert places == sorted(places)
+    assert places[-1] < table.index("<details>") < table.index(f">{names[0]}</a>")
+    assert "<details open" not in table
+    assert "<code>blocks/</code> 3 raw files, 3.0 KiB" in table
+    assert "<code>logs/</code> 1 raw file, 1.0 KiB" in table
+    # Shown cut by the style sheet; whole for those who copy it.
+    assert f'title="{1:064x}">{1:064x}</code>' in table
+    assert f'<a class="main" href="/runs/{run_id}/files/report.html">' in text
+    for name in names:
+        assert client.get(f"/runs/{run_id}/files/{name}").content == b"x" * 1024
+
+
+def test_a_run_in_progress_folds_its_raw_files_too(store, client):
+    store.put(run_key(GOING, "streams", "a.parquet"), b"PAR1")
+    text = client.get(f"/runs/{GOING}").text
+    assert "<code>streams/</code> 1 raw file, 4 B" in text
+    assert "There is no report yet" in text

@@ -3,22 +3,10 @@
 from dataclasses import dataclass, field
 from types import ModuleType
 
+from daskperf_tasks.asking import Ask
 from daskperf_tasks.errors import DaskperfError, GateRed
 
 RUN_ID = "20261130T010203Z-616263"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ask:
-    """As ``stages.Ask``; ``test_the_form_fits_the_stages`` holds them equal."""
-
-    matrix: str
-    trigger: str
-    wheel: str | None
-    against: str | None
-    scheduler: str | None
-    n: tuple[int, ...] | None
-    repeats: int | None
 
 
 ONE_ARG = (
@@ -47,7 +35,6 @@ class Recorder:
 
     def module(self) -> ModuleType:
         stages = ModuleType("daskperf_tasks.stages")
-        stages.Ask = Ask
         stages.start = self._start
         stages.measure = self._measure
         stages.gate = self._gate

@@ -9,7 +9,8 @@ import pytest
 
 import daskperf_tasks
 from daskperf_tasks import errors
-from tests.dags.stage_recorder import RUN_ID, Ask, Recorder
+from daskperf_tasks.asking import Ask
+from tests.dags.stage_recorder import RUN_ID, Recorder
 
 LANE = ["deploy", "preflight", "calibrate", "measure-0", "measure-1", "measure-2", "restore"]
 TAIL = ["analyse", "validate", "report", "publish", "notify", "gate"]
@@ -142,10 +143,13 @@ def test_the_form_reaches_start(drive):
     assert state == "success"
 
 
-def test_the_form_fits_the_stages():
-    from daskperf_tasks import stages
+def test_the_form_asks_for_all_that_can_be_asked(drive):
+    from daskperf_tasks.airflow.forms import KEYS
 
-    assert {f.name for f in fields(Ask)} == {f.name for f in fields(stages.Ask)}
+    recorder, _, _ = drive(dag_id="on_demand", conf={"matrix": "smoke", "n": [64]})
+    asked = recorder.asked[0]
+    assert isinstance(asked, Ask)
+    assert {f.name for f in fields(Ask)} - {"trigger"} == set(KEYS)
 
 
 @pytest.mark.parametrize("dag_id", ["nightly", "on_demand"])
