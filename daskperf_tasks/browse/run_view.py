@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from daskperf_tasks.errors import InputError, SchemaError, UnknownRunError
 from daskperf_tasks.model.codec import loads
 from daskperf_tasks.model.results import Manifest
+from daskperf_tasks.report.artifacts import RAW
+from daskperf_tasks.report.spelling import size as spell_size
 from daskperf_tasks.store.keys import MANIFEST, is_run_id, run_key, run_prefix
 from daskperf_tasks.store.protocol import ArtifactStore, NoSuchKey
 from daskperf_tasks.store.runs import RunState
 
 REPORT = "report.html"
-#: Folders of raw artifacts: many small files that are read by programs.
-_RAW = ("blocks/", "streams/", "logs/", "stages/")
 #: Shown first, in this order.
 _FIRST = (
     REPORT,
@@ -39,7 +39,7 @@ class Artifact:
     @property
     def size(self) -> str:
         """Size in words."""
-        return size_text(self.size_bytes)
+        return spell_size(self.size_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,23 +53,7 @@ class Folder:
     @property
     def size(self) -> str:
         """Size of all its files in words."""
-        return size_text(sum(a.size_bytes for a in self.artifacts))
-
-
-def size_text(size_bytes: int) -> str:
-    """Write a number of bytes in words.
-
-    Examples
-    --------
-    >>> size_text(12), size_text(1536)
-    ('12 B', '1.5 KiB')
-    """
-    size = float(size_bytes)
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GiB"
+        return spell_size(sum(a.size_bytes for a in self.artifacts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +87,7 @@ class RunView:
     @property
     def main(self) -> tuple[Artifact, ...]:
         """All but the raw ones: what people look for first, then by name."""
-        rest = [a for a in self.artifacts if not a.name.startswith(_RAW)]
+        rest = [a for a in self.artifacts if not a.name.startswith(RAW)]
         rank = {name: i for i, name in enumerate(_FIRST)}
         return tuple(sorted(rest, key=lambda a: (rank.get(a.name, len(rank)), a.name)))
 
@@ -112,7 +96,7 @@ class RunView:
         """The raw ones by folder."""
         folders = (
             Folder(name=f, artifacts=tuple(a for a in self.artifacts if a.name.startswith(f)))
-            for f in _RAW
+            for f in RAW
         )
         return tuple(f for f in folders if f.artifacts)
 

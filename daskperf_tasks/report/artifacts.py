@@ -11,10 +11,10 @@ from daskperf_tasks.model.results import FileEntry
 MANIFEST = "manifest.json"
 #: Folders of raw artifacts: many small files that are read by programs.
 RAW = ("blocks/", "streams/", "logs/", "stages/")
+#: Written after the list is made, so a list can hold neither their sizes nor their hashes.
+LATER = ("report.html", "notes.md", MANIFEST)
 #: What people look for, first.
 _FIRST = (
-    "report.html",
-    "notes.md",
     "verdicts.json",
     "comparison.json",
     "diagnosis.json",
@@ -60,17 +60,19 @@ class SortedArtifacts:
 
 
 def sort_artifacts(files: Iterable[FileEntry]) -> SortedArtifacts:
-    """Sort a run's files for reading.
+    """Sort a run's files for reading; those of :data:`LATER` are left out.
 
     Examples
     --------
-    >>> names = ("blocks/a.json", "plan.json", "notes.md")
+    >>> names = ("blocks/a.json", "plan.json", "notes.md", "verdicts.json")
     >>> found = sort_artifacts(FileEntry(key=n, size_bytes=1, sha256="") for n in names)
     >>> [f.key for f in found.derived], [f.name for f in found.raw]
-    (['notes.md', 'plan.json'], ['blocks/'])
+    (['verdicts.json', 'plan.json'], ['blocks/'])
     """
     rest, raw = [], dict[str, list[FileEntry]]()
     for f in files:
+        if f.key in LATER:
+            continue
         folder = next((r for r in RAW if f.key.startswith(r)), None)
         if folder is None:
             rest.append(f)

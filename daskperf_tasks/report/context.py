@@ -189,5 +189,10 @@ def calibration_note(inputs: ReportInputs) -> str:
     if isinstance(c, Missing):
         return f"Not calibrated: {c.missing}."
     threads = figure(c.effective_threads)
-    text = f"{c.total_threads} threads, {threads.reason or threads.text} effective. {c.rule.rstrip('.')}."
-    return one_line(f"{text} {c.note[:1].upper()}{c.note[1:]}".strip(), 600)
+    said = [
+        f"{c.total_threads} threads, {threads.reason or threads.text} effective",
+        c.rule,
+        c.note,
+    ]
+    sentences = [f"{s[0].upper()}{s[1:]}." for s in (t.strip().rstrip(".") for t in said) if s]
+    return one_line(" ".join(sentences), 600)

@@ -238,7 +238,11 @@ def _artifacts(inputs: ReportInputs) -> list[str]:
             ("raw files", "count", "size"),
             [(f.name, str(len(f.files)), size(f.size_bytes)) for f in found.raw],
         )
-    return [*lines, f"The sha256 of every file stands in `{MANIFEST}`.", ""]
+    return [
+        *lines,
+        f"`{MANIFEST}` has the sha256 of every file, these notes and the report too.",
+        "",
+    ]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -109,3 +109,35 @@ def test_an_unknown_run(bench: Bench) -> None:
     unknown = bench.run("show", "20200101T000000Z-000000", "--json")
     assert unknown.code == 2
     assert unknown.document["error"]["type"] == "UnknownRunError"
+
+
+def test_a_run_killed_in_the_middle_costs_only_itself(bench: Bench) -> None:
+    dying = bench.start("run", "smoke", "--json")
+    try:
+        deadline = time.monotonic() + 90
+        while not list(bench.home.glob("spool/profiles/*/blocks/*/*.json")):
+            assert time.monotonic() < deadline and dying.poll() is None
+            time.sleep(0.05)
+    finally:
+        dying.kill()
+        dying.wait()
+    [dead] = [p.name for p in bench.home.glob("spool/profiles/*")]
+    listed = bench.run("list", "--json").document["runs"]
+    assert [(r["run_id"], r["state"]) for r in listed] == [(dead, "in progress")]
+
+    # The lane is free at once, and the dead run's wheel is off it afterwards.
+    green = bench.run("run", "smoke", "--json")
+    assert green.code == 0, green.err
+    assert f"run {dead} died holding this lane" in green.err
+    deployment = bench.artifact(green.document["run_id"], "deployment.json")
+    assert set(map(tuple, deployment["previous"].values())) == {()}
+
+    # What it had measured is not lost: it can be closed with what it has.
+    kept = {p.name: p.read_bytes() for p in bench.home.glob(f"spool/profiles/{dead}/blocks/*/*")}
+    rebuilt = bench.run("rebuild", dead, "--json")
+    assert rebuilt.code == 0, rebuilt.err
+    assert rebuilt.document["state"] != "complete"
+    assert kept == {
+        p.name: p.read_bytes() for p in bench.home.glob(f"spool/profiles/{dead}/blocks/*/*")
+    }
+    assert bench.run("verify", dead).code == 0

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from daskperf_tasks.deploy.lease import acquire, holder, release, renew
 from daskperf_tasks.errors import InfraError, LaneBusyError
+
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
 
 class Clock:
@@ -99,3 +103,30 @@ def test_a_broken_lease_file_is_no_free_lane(tmp_path: Path) -> None:
     (tmp_path / "leases" / "lab.json").write_text("{")
     with pytest.raises(InfraError, match="cannot be read"):
         acquire(tmp_path, "lab", "run-2", 60)
+
+
+def test_a_lease_ends_with_the_process_that_it_is_bound_to(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from daskperf_tasks.deploy.lease import acquire\n"
+        "acquire(Path(sys.argv[1]), 'lab', sys.argv[2], 600, while_alive=True)\n"
+        "print('held', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path), "run-1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=CHECKOUT,
+    ) as owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == "held\n"
+        with pytest.raises(LaneBusyError, match="another run uses the lane"):
+            acquire(tmp_path, "lab", "run-2", 60)
+        owner.kill()
+        owner.wait()
+        taken = acquire(tmp_path, "lab", "run-2", 60)
+    assert (taken.taken_over, taken.token) == ("run-1", 2)
+    # Asking again for the same run still says after whom to clean up.
+    assert acquire(tmp_path, "lab", "run-2", 60).taken_over == "run-1"
+    assert release(tmp_path, "lab", "run-2")
+    assert acquire(tmp_path, "lab", "run-1", 60).taken_over == ""

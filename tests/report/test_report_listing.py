@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from daskperf_tasks.model.results import FileEntry
 from daskperf_tasks.model.stage import StageRecord
+from daskperf_tasks.report.artifacts import LATER
 from daskperf_tasks.report.context import stage_rows
 from daskperf_tasks.report.html import report_html
 from daskperf_tasks.report.inputs import ReportInputs
@@ -18,7 +19,8 @@ from tests.report.test_report_documents import Page
 def listed() -> ReportInputs:
     names = [f"blocks/c{i}/subject-r0-a1.json" for i in range(36)]
     names += [f"streams/c{i}.parquet" for i in range(36)] + ["logs/round-0.log"]
-    names += ["plan.json", "remote/timeline.html", "notes.md", "report.html"]
+    names += ["plan.json", "remote/timeline.html", "verdicts.json", "stages/plan.json"]
+    names += ["notes.md", "report.html", "manifest.json"]
     files = tuple(
         FileEntry(key=n, size_bytes=1024, sha256=f"{i:064x}") for i, n in enumerate(names)
     )
@@ -29,12 +31,12 @@ def test_notes_list_derived_files_and_count_the_raw_ones() -> None:
     notes = notes_md(listed())
     tail = notes[notes.index("## Artifacts") :]
     rows = [line for line in tail.splitlines() if line.startswith("|")]
-    assert [r.split(" | ")[0] for r in rows[2:6]] == [
-        "| report.html",
-        "| notes.md",
+    assert [r.split(" | ")[0] for r in rows[2:5]] == [
+        "| verdicts.json",
         "| remote/timeline.html",
         "| plan.json",
     ]
+    assert "| report.html" not in tail  # it is not written yet: any hash here would be an old one
     assert "| blocks/ | 36 | 36.0 KiB |" in rows
     assert "| streams/ | 36 | 36.0 KiB |" in rows
     assert "| logs/ | 1 | 1.0 KiB |" in rows
@@ -47,11 +49,23 @@ def test_html_folds_the_raw_files_and_keeps_every_hash_whole() -> None:
     html = report_html(listed())
     tail = html[html.index('<h2 id="artifacts">') :]
     fold = tail.index("<details>")
-    assert tail.index("report.html") < tail.index("plan.json") < fold
+    assert tail.index(">verdicts.json<") < tail.index(">plan.json<") < fold
     assert fold < tail.index("blocks/c0/subject-r0-a1.json")
-    assert "73 raw files, 73.0 KiB" in Page(html).text
+    assert "74 raw files, 74.0 KiB" in Page(html).text
     for entry in listed().artifacts:
-        assert f'title="{entry.sha256}">{entry.sha256}<' in tail
+        whole = f'title="{entry.sha256}">{entry.sha256}<'
+        late = entry.key in LATER or entry.key.startswith("stages/")
+        assert (whole in tail) is not late
+
+
+def test_a_report_made_again_is_the_same_although_it_is_there_already() -> None:
+    again = listed()
+    first = replace(again, artifacts=tuple(f for f in again.artifacts if f.key not in LATER))
+    tails = [
+        html[html.index('<h2 id="artifacts">') :]
+        for html in (report_html(first), report_html(again))
+    ]
+    assert tails[0] == tails[1]
 
 
 def test_stages_of_one_second_stand_in_the_order_of_running() -> None:
