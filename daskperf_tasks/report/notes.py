@@ -82,7 +82,8 @@ def _head(inputs: ReportInputs) -> list[str]:
     if load.disturbed:
         lines += [f"**Disturbed machine**: {escaped(load.sentence)}.", ""]
     rows = [
-        (v.verdict, v.label, v.ratio.full, v.smallest.full, v.why_and_host)
+        # In words: as plain text an escaped ">" cannot be read.
+        (v.verdict, v.label, v.ratio.full, v.smallest.full.replace(">", "above"), v.why_and_host)
         for v in verdict_rows(inputs)
     ]
     lines += _table(("verdict", "cell", "tonight / before", "smallest visible", "why"), rows)
