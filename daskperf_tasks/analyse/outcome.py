@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from daskperf_tasks.model.results import CellSummary, Validation, Verdicts
+from daskperf_tasks.model.ids import parse_cell_id
+from daskperf_tasks.model.results import CellSummary, Validation, Verdicts, WheelPair
 from daskperf_tasks.model.stage import StageRecord
 
 #: Stages whose failure means that the figures must not be believed at all.
@@ -61,7 +62,7 @@ def decide_outcome(
             reasons.append(f"{record.name} failed ({record.fault}): {first}")
     for cell in cells:
         if cell.required and cell.state != "measured":
-            reasons.append(f"{cell.cell_id} under the {cell.arm} {cell.state}: {cell.reason}")
+            reasons.append(f"{_named(cell)}, {cell.arm}, {cell.state}: {cell.reason}")
     if validation is None:
         reasons.append("the run was not validated")
     else:
@@ -81,7 +82,7 @@ def decide_outcome(
     slower = []
     if verdicts is not None and verdicts.basis == "paired":
         slower = [v for v in verdicts.verdicts if v.verdict == "slower"]
-    reasons += [f"slower: {v.cell_id}: {v.why}" for v in slower]
+    reasons += [f"slower: {_named(v)}: {v.why}" for v in slower]
     if measured == 0 and not reasons:
         reasons.append("nothing was measured")
     return Outcome(
@@ -92,3 +93,7 @@ def decide_outcome(
         failed=sum(c.state == "failed" for c in cells),
         missing=sum(c.state == "missing" for c in cells),
     )
+
+
+def _named(cell: CellSummary | WheelPair) -> str:
+    return f"{cell.label} ({parse_cell_id(cell.cell_id).env})"
