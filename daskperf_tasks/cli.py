@@ -14,14 +14,14 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from daskperf_tasks import __version__
-from daskperf_tasks.errors import DaskperfError, HarnessError
+from daskperf_tasks.errors import DaskperfError, HarnessError, InputError, Interrupted
 
 Command = Callable[..., int | None]
 
@@ -33,11 +33,15 @@ def _emit(as_json: bool, document: Any, text: str) -> None:
         click.echo(text)
 
 
+def _print_error_document(err: DaskperfError) -> None:
+    fields = {k: getattr(err, k) for k in ("where", "expected", "found", "todo")}
+    report = {"type": type(err).__name__, "kind": err.kind, "message": err.message}
+    click.echo(json.dumps({"error": report | fields}, indent=1, ensure_ascii=False))
+
+
 def _report_error(err: DaskperfError, as_json: bool) -> int:
     if as_json:
-        fields = {k: getattr(err, k) for k in ("where", "expected", "found", "todo")}
-        report = {"type": type(err).__name__, "kind": err.kind, "message": err.message}
-        click.echo(json.dumps({"error": report | fields}, indent=1, ensure_ascii=False))
+        _print_error_document(err)
     click.echo(f"daskperf: {err}", err=True)
     return err.exit_code
 
@@ -56,6 +60,9 @@ def _guarded(function: Command) -> Command:
             code = function(as_json=as_json, **options) or 0
         except DaskperfError as err:
             code = _report_error(err, as_json)
+        except KeyboardInterrupt:
+            interrupted = Interrupted("interrupted", todo="`daskperf list` shows what is there")
+            code = _report_error(interrupted, as_json)
         except BrokenPipeError:
             # The reader (head, less) left; there is nobody to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -72,7 +79,32 @@ def _guarded(function: Command) -> Command:
     return run
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Cli(click.Group):
+    """A group whose own refusals follow the contract, too: exit code 2, JSON when asked."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
+        """Run a command line and exit."""
+        words = sys.argv[1:] if args is None else list(args)
+        extra["standalone_mode"] = False
+        try:
+            super().main(words, *rest, **extra)
+        except click.ClickException as err:
+            code = err.exit_code
+            if "--json" in words:
+                wrong = InputError(err.format_message(), todo="`daskperf --help` shows the usage")
+                _print_error_document(wrong)
+            err.show()
+        except click.Abort:
+            code = Interrupted.exit_code
+            click.echo("daskperf: interrupted", err=True)
+        else:
+            code = 0
+        sys.exit(code)
+
+
+@click.group(
+    cls=_Cli, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="daskperf")
 @click.option("--home", type=click.Path(path_type=Path), help="State folder (DASKPERF_HOME).")
 @click.option("--store", help="Artifact store, file:///... or s3://bucket/prefix (DASKPERF_STORE).")
@@ -92,6 +124,12 @@ def _settings(store: str | None = None) -> Any:
 
     if store is not None:
         os.environ["DASKPERF_STORE"] = store
+    if os.environ.get("DASKPERF_STORE") == "":
+        raise InputError(
+            "the store is empty",
+            expected="file:///path or s3://bucket/prefix",
+            todo="leave --store and DASKPERF_STORE out for the default",
+        )
     use_running_stack(os.environ)
     return read_settings()
 

@@ -232,6 +232,7 @@ def report_inputs(store: ArtifactStore, run_id: str, *, store_url: str = "") -> 
         return load_or_none(store, run_id, name, cls) or NOT_WRITTEN
 
     decided = _decide(store, run_id)
+    later = later_troubles(store, run_id)
     prefix = keys.run_prefix(run_id)
     return ReportInputs(
         run_id=run_id,
@@ -254,8 +255,8 @@ def report_inputs(store: ArtifactStore, run_id: str, *, store_url: str = "") -> 
             describe(o.key.removeprefix(prefix), store.get(o.key)) for o in store.list(prefix)
         ),
         state=decided.state,
-        green=decided.green,
-        reasons=decided.reasons,
+        green=decided.green and not later,
+        reasons=(*decided.reasons, *later),
         store_url=store_url or store.url,
     )
 
@@ -267,6 +268,15 @@ def _environments(store: ArtifactStore, run_id: str) -> dict[Side, dict[str, Any
         if store.exists(key):
             found[side] = json.loads(store.get(key))
     return found
+
+
+def later_troubles(store: ArtifactStore, run_id: str) -> tuple[str, ...]:
+    """Return what went wrong after the manifest was written: it makes a night red, too."""
+    return tuple(
+        f"{r.name} failed ({r.fault}): {r.error}"
+        for r in stage_records(store, run_id)
+        if r.outcome == "failed" and not keys.in_manifest(f"stages/{r.name}.json")
+    )
 
 
 def _decide(store: ArtifactStore, run_id: str) -> Outcome:

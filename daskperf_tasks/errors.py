@@ -19,6 +19,7 @@ The tree, with the exit code that the command line gives::
     ├── PreflightBlocked          1   findings that forbid measuring
     ├── ValidationFailed          1   artifacts that do not hold what they promise
     ├── GateRed                   1   something that was required failed
+    ├── Interrupted             130   somebody ended the run: Ctrl-C or SIGTERM
     └── HarnessError              3   daskperf itself broke a promise
 
 ``kind`` says whose fault it is (``input``, ``infra``, ``product``, ``harness``):
@@ -159,6 +160,13 @@ class GateRed(DaskperfError):
     """Something that was required failed; the night is red."""
 
     exit_code = 1
+
+
+class Interrupted(DaskperfError):
+    """Somebody ended the run by Ctrl-C or SIGTERM."""
+
+    kind = "input"
+    exit_code = 130
 
 
 class HarnessError(DaskperfError):

@@ -11,10 +11,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from daskperf_tasks.asking import Ask, plan_of
 from daskperf_tasks.derive import report_inputs
-from daskperf_tasks.errors import StoreError, UnknownRunError
+from daskperf_tasks.errors import InputError, StoreError, UnknownRunError
 from daskperf_tasks.model.codec import encode
 from daskperf_tasks.model.facts import Preflight
 from daskperf_tasks.model.ids import new_run_id
@@ -28,7 +29,7 @@ from daskperf_tasks.store.filesystem import FilesystemStore
 from daskperf_tasks.store.manifest import verify_run
 from daskperf_tasks.store.open import open_store
 from daskperf_tasks.store.protocol import ArtifactStore
-from daskperf_tasks.store.runs import RunRow, list_runs, load, load_blocks
+from daskperf_tasks.store.runs import RunRow, list_runs, load, load_blocks, run_ids
 
 LATEST = "latest"
 
@@ -87,21 +88,42 @@ def preflight_text(seen: Preflight) -> str:
 
 
 def all_runs(settings: Settings) -> tuple[RunRow, ...]:
-    """Return the runs of the store and of the spool, oldest first.
-
-    A run in both is shown as the store has it.
+    """Return the runs of the store, and of the spool those that are not published, oldest first.
 
     Raises
     ------
     StoreError
         When the store does not answer.
     """
-    rows = {r.run_id: r for r in list_runs(FilesystemStore(settings.spool))}
-    for run_id, row in list(rows.items()):
-        if row.state in ("complete", "partial", "failed"):
-            rows[run_id] = replace(row, reasons=(*row.reasons, "waits in the spool"))
-    rows |= {r.run_id: r for r in list_runs(open_store(settings.store))}
+    from daskperf_tasks.publish.publish import pending
+
+    spool = FilesystemStore(settings.spool)
+    waiting = set(pending(spool))
+    rows: dict[str, RunRow] = {}
+    for row in list_runs(spool):
+        if row.run_id in waiting:
+            rows[row.run_id] = replace(row, reasons=(*row.reasons, "waits in the spool"))
+        elif row.state == "in progress":
+            rows[row.run_id] = row
+    rows |= {r.run_id: r for r in list_runs(_ledger(settings))}
     return tuple(rows[k] for k in sorted(rows))
+
+
+def _ledger(settings: Settings) -> ArtifactStore:
+    """Return the store to read from; a folder must be there, but for the default one."""
+    store = open_store(settings.store)
+    parts = urlsplit(settings.store)
+    if parts.scheme in ("", "file") and settings.store != (settings.home / "store").as_uri():
+        folder = Path(unquote(parts.path))
+        if not folder.is_dir():
+            raise InputError(
+                "there is no such store",
+                where=str(folder),
+                expected="a folder",
+                found="a file" if folder.exists() else "nothing",
+                todo="check --store or DASKPERF_STORE; the first run makes the folder",
+            )
+    return store
 
 
 def runs_text(rows: Sequence[RunRow]) -> str:
@@ -133,24 +155,27 @@ def find_run(settings: Settings, run_id: str) -> tuple[str, ArtifactStore]:
         When there is none or more than one.
     """
     spool = FilesystemStore(settings.spool)
-    spooled = [r.run_id for r in list_runs(spool)]
-    trouble = ""
-    stored: list[str] = []
+    spooled = run_ids(spool)
+    silence: StoreError | None = None
+    stored: tuple[str, ...] = ()
     store: ArtifactStore | None = None
     try:
-        store = open_store(settings.store)
-        stored = [r.run_id for r in list_runs(store)]
+        store = _ledger(settings)
+        stored = run_ids(store)
     except StoreError as err:
-        # The spool may still know it; if not, the store's silence is part of the answer.
-        trouble = f"; the store could not be asked: {err.message}"
+        silence = err  # the spool may still know it
     known = sorted({*spooled, *stored})
     hits = known[-1:] if run_id == LATEST else [k for k in known if k.startswith(run_id)]
+    if not run_id:
+        hits = []
+    if not hits and silence is not None:
+        raise silence
     if len(hits) != 1:
         raise UnknownRunError(
             "no such run" if not hits else "more than one run begins like this",
             where=f"{settings.store} and {settings.spool}",
             expected="a run id, its unique beginning, or 'latest'",
-            found=run_id + (f" ({len(hits)} runs)" if hits else "") + trouble,
+            found=f"{run_id!r}" + (f" ({len(hits)} runs)" if hits else ""),
             todo="`daskperf list` shows what there is",
         )
     [found] = hits
@@ -169,7 +194,9 @@ def show_run(settings: Settings, run_id: str) -> tuple[dict[str, Any], str]:
         "state": inputs.state,
         "green": inputs.green,
         "reasons": list(inputs.reasons),
-        "stage_seconds": stage_seconds(store, found),
+        # The spool also knows of the stages after the manifest.
+        "stage_seconds": stage_seconds(FilesystemStore(settings.spool), found)
+        or stage_seconds(store, found),
         **{
             name: encode(getattr(inputs, name))
             for name in (

@@ -25,7 +25,7 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from daskperf_tasks.errors import StackError
+from daskperf_tasks.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +70,12 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     root = checkout()
     default_home = (root or Path.home()) / ".daskperf"
     home = Path(env.get("DASKPERF_HOME") or default_home).expanduser().absolute()
+    if home.exists() and not home.is_dir():
+        raise InputError(
+            "the state folder is no folder",
+            where=str(home),
+            todo="set DASKPERF_HOME (or --home) to a folder that may be written",
+        )
     return Settings(
         home=home,
         store=env.get("DASKPERF_STORE") or (home / "store").as_uri(),
@@ -86,15 +92,21 @@ def use_running_stack(environ: MutableMapping[str, str]) -> None:
 
     Nothing is changed that is set already, nor without a stack in the state
     folder. An explicit ``DASKPERF_STORE`` keeps its own credentials.
+
+    Raises
+    ------
+    StackError
+        When the stack's state cannot be read: silently using another store
+        would hide what was published.
     """
     try:
         from daskperf_infra.local.environment import stack_env
     except ImportError:
         return
-    try:
-        offered = stack_env(environ.get("DASKPERF_HOME") or read_settings(environ).home)
-    except StackError:
+    home = Path(environ.get("DASKPERF_HOME") or read_settings(environ).home)
+    if not (home / "stack.json").exists():
         return
+    offered = stack_env(home)
     own_store = "DASKPERF_STORE" in environ
     for name, value in offered.items():
         if not (own_store and name.startswith("AWS_")):

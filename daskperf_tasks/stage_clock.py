@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from daskperf_tasks.errors import DaskperfError
 from daskperf_tasks.model.codec import dumps, loads
@@ -15,14 +15,28 @@ from daskperf_tasks.store.protocol import ArtifactStore
 
 
 @contextmanager
-def stage_clock(store: ArtifactStore, run_id: str, name: str) -> Iterator[None]:
-    """Write ``stages/<name>.json`` when the body ends, however it ends."""
-    started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    begin = time.perf_counter()
+def stage_clock(
+    store: ArtifactStore, run_id: str, name: str, *, since: float | None = None
+) -> Iterator[None]:
+    """Write ``stages/<name>.json`` when the body ends, however it ends.
+
+    Parameters
+    ----------
+    store, run_id, name
+        Where to, whose, which.
+    since
+        Reading of ``time.perf_counter`` at which the stage began; default: now.
+    """
+    begin = time.perf_counter() if since is None else since
+    before = timedelta(seconds=time.perf_counter() - begin)
+    started_at = (datetime.now(UTC) - before).isoformat(timespec="seconds")
     fault: str | None = None
     error: str | None = None
     try:
         yield
+    except KeyboardInterrupt:
+        fault, error = "input", "interrupted"
+        raise
     except BaseException as err:
         fault = err.kind if isinstance(err, DaskperfError) else "harness"
         error = str(err) or type(err).__name__

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +23,7 @@ from daskperf_tasks.asking import Ask, plan_of
 from daskperf_tasks.derive import (
     close_run,
     derive,
+    later_troubles,
     previous_run,
     report_inputs,
     report_into,
@@ -43,7 +45,7 @@ from daskperf_tasks.model.results import (
 )
 from daskperf_tasks.model.subject import Deployment, Subject, SubjectSet
 from daskperf_tasks.settings import Settings
-from daskperf_tasks.stage_clock import stage_clock, stage_records
+from daskperf_tasks.stage_clock import stage_clock
 from daskperf_tasks.store import keys
 from daskperf_tasks.store.filesystem import FilesystemStore
 from daskperf_tasks.store.protocol import ArtifactStore
@@ -79,7 +81,7 @@ def start(settings: Settings, ask: Ask) -> Facts:
     from daskperf_tasks.deploy.choice import choose_reference, choose_subject
     from daskperf_tasks.deploy.lane_file import load_lane
 
-    now = datetime.now(UTC)
+    begun, now = time.perf_counter(), datetime.now(UTC)
     run_id = new_run_id(now, secrets.token_bytes(3))
     plan_one = plan_of(settings, ask, run_id=run_id, created_at=now, arms=("subject",))
     lane = load_lane(settings.lane, scheduler=ask.scheduler)
@@ -99,7 +101,7 @@ def start(settings: Settings, ask: Ask) -> Facts:
     subjects = SubjectSet(subject=subject, reference=reference, reference_reason=reason)
     _save(spool, run_id, "subject.json", subjects)
     _save(spool, run_id, "lane.json", lane)
-    with stage_clock(spool, run_id, "plan"):
+    with stage_clock(spool, run_id, "start", since=begun):
         _save(spool, run_id, "plan.json", plan)
     log.info("run %s: %d cells, %d rounds", run_id, len(plan.cells), len(plan.rounds))
     log.info("wheel under test: %s (%s)", subject.file, subject.chosen_by)
@@ -174,16 +176,16 @@ def preflight(settings: Settings, run_id: str) -> Facts:
     with stage_clock(spool, run_id, "preflight"):
         seen = check(lane.scheduler, lane=lane, subject=subjects.subject)
         _save(spool, run_id, "preflight.json", seen, replace=True)
-    for finding in seen.findings:
-        log.log(logging.INFO if finding.level == "note" else logging.WARNING, "%s", finding)
-    blocking = [f for f in seen.findings if f.level == "block"]
-    if blocking:
-        raise PreflightBlocked(
-            f"preflight found {len(blocking)} thing{'s' if len(blocking) > 1 else ''} that "
-            "forbid measuring:\n" + "\n".join(f"  {f}" for f in blocking),
-            where=f"lane {lane.name} at {lane.scheduler}",
-            todo="repair the lane and start the run again; nothing was measured",
-        )
+        for finding in seen.findings:
+            log.log(logging.INFO if finding.level == "note" else logging.WARNING, "%s", finding)
+        blocking = [f for f in seen.findings if f.level == "block"]
+        if blocking:
+            raise PreflightBlocked(
+                f"{blocking[0]}" + (f" (and {len(blocking) - 1} more)" if blocking[1:] else ""),
+                where=f"lane {lane.name} at {lane.scheduler}",
+                found="\n".join(f"  {f}" for f in blocking),
+                todo="repair the lane and start the run again; nothing was measured",
+            )
     return {
         "workers": len(seen.workers),
         "warnings": sum(f.level == "warn" for f in seen.findings),
@@ -384,6 +386,20 @@ def publish(settings: Settings, run_id: str) -> Facts:
     }
 
 
+def close(settings: Settings, run_id: str) -> Facts:
+    """Close a run with its manifest and leave it in the spool."""
+    return {"state": close_run(_spool(settings), run_id).state}
+
+
+def forget(settings: Settings, run_id: str) -> None:
+    """Remove a run that never began: no lane, no blocks."""
+    spool = _spool(settings)
+    if load_blocks(spool, run_id):
+        return
+    for stored in list(spool.list(keys.run_prefix(run_id))):
+        spool.delete(stored.key)
+
+
 def notify(settings: Settings, run_id: str) -> Facts:
     """Tell the configured channels, or say that there are none."""
     from daskperf_tasks.publish.notify import notify as tell
@@ -409,12 +425,10 @@ def gate(settings: Settings, run_id: str) -> Facts:
     spool = _spool(settings)
     manifest = load_or_none(spool, run_id, keys.MANIFEST, Manifest)
     reasons = list(manifest.reasons) if manifest else ["the run was never closed with a manifest"]
-    for record in stage_records(spool, run_id):
-        if record.outcome == "failed" and record.name in ("publish", "notify"):
-            reasons.append(f"{record.name} failed ({record.fault}): {record.error}")
-    if manifest is None or not manifest.green or len(reasons) > len(manifest.reasons):
+    later = later_troubles(spool, run_id)
+    if manifest is None or not manifest.green or later:
         raise GateRed(
-            f"run {run_id} is red\n" + "\n".join(f"  - {r}" for r in reasons),
+            f"run {run_id} is red\n" + "\n".join(f"  - {r}" for r in (*reasons, *later)),
             todo=f"`daskperf show {run_id}` has the whole summary",
         )
     return {"green": True, "state": manifest.state}

@@ -41,6 +41,14 @@ def makespans(blocks: Sequence[BlockResult]) -> list[list[float]]:
     return [r for r in rows if r]
 
 
+def throughputs(blocks: Sequence[BlockResult]) -> list[list[float]]:
+    """Return units / makespan (1/s) of the repeats that :func:`makespans` counts, by block."""
+    rows = [
+        [s.units / s.makespan_s for s in b.measured if s.makespan_s > 0] for b in counted(blocks)
+    ]
+    return [r for r in rows if r]
+
+
 def state_of(
     blocks: Sequence[BlockResult], preflight: Preflight | None
 ) -> tuple[CellState, str | None]:

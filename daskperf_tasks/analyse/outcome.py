@@ -16,6 +16,10 @@ _FATAL = frozenset({"deploy", "preflight", "validate"})
 _LATER = frozenset({"publish", "notify"})
 
 
+#: More cells than this with one reason are told in one line.
+_MANY = 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The state that goes into the manifest."""
@@ -50,19 +54,20 @@ def decide_outcome(
     Notes
     -----
     *failed*: nothing was measured, the wheel could not be deployed, preflight
-    blocked, or validation failed. *partial*: a required cell failed or is
-    missing, or a stage failed. *complete*: neither. Green is complete without
-    a same-night verdict "slower": a comparison across nights alone never makes
-    a night red.
+    blocked, or validation failed (which includes that a required cell is not
+    complete). *partial*: all that is there holds, but another stage failed.
+    *complete*: neither. Green is complete without a same-night verdict
+    "slower": a comparison across nights alone never makes a night red.
     """
     reasons: list[str] = []
     for record in stages:
+        # What validation found is listed below, check by check.
+        if record.name == "validate" and validation is not None:
+            continue
         if record.outcome == "failed" and record.name not in _LATER:
             first = (record.error or "no reason was recorded").splitlines()[0]
             reasons.append(f"{record.name} failed ({record.fault}): {first}")
-    for cell in cells:
-        if cell.required and cell.state != "measured":
-            reasons.append(f"{_named(cell)}, {cell.arm}, {cell.state}: {cell.reason}")
+    reasons += _cell_reasons(cells)
     if validation is None:
         reasons.append("the run was not validated")
     else:
@@ -93,6 +98,21 @@ def decide_outcome(
         failed=sum(c.state == "failed" for c in cells),
         missing=sum(c.state == "missing" for c in cells),
     )
+
+
+def _cell_reasons(cells: Sequence[CellSummary]) -> list[str]:
+    """Say what became of required cells; many with one reason are one line."""
+    groups: dict[tuple[str, str | None], list[CellSummary]] = {}
+    for cell in cells:
+        if cell.required and cell.state != "measured":
+            groups.setdefault((cell.state, cell.reason), []).append(cell)
+    said = []
+    for (state, reason), members in groups.items():
+        if len(members) > _MANY:
+            said.append(f"{len(members)} cells {state}: {reason}")
+        else:
+            said += [f"{_named(c)}, {c.arm}, {state}: {reason}" for c in members]
+    return said
 
 
 def _named(cell: CellSummary | WheelPair) -> str:

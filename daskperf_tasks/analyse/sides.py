@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from daskperf_tasks.analyse.by_cell import Groups, group, makespans
+from daskperf_tasks.analyse.by_cell import Groups, group, throughputs
 from daskperf_tasks.analyse.intervals import ratio_of_medians
 from daskperf_tasks.analyse.rubric import reading
 from daskperf_tasks.model.block import BlockResult
@@ -41,7 +41,8 @@ def compare_sides(
     -------
     tuple of SidePair
         ``same_inputs`` is True when both requests have the same hash; ratios of
-        unequal requests are withheld.
+        unequal requests are withheld. Each ratio is the quotient of the two
+        medians that the summaries show, with its interval around it.
     """
     groups = group(blocks)
     planned = {p.cell_id: p for p in plan.cells}
@@ -72,7 +73,7 @@ def _pair(
     }
     same = len(hashes) == 1
     ratios: dict[str, Estimate | Missing] = {}
-    raw = _raw(makespans(mine), makespans(theirs), left, right, same)
+    raw = _raw(throughputs(mine), throughputs(theirs), left, right, same)
     for name in COMPARED:
         scale = 1.0 if name == COMPARED[0] else _scale(name, left, right)
         ratios[name] = raw if isinstance(raw, Missing) else _scaled(raw, scale)
@@ -102,17 +103,26 @@ def _raw(
     right: CellSummary,
     same: bool,
 ) -> Estimate | Missing:
-    """Remote / local throughput: equal units, so local / remote makespan."""
+    """Remote / local throughput, from the throughputs themselves.
+
+    Taken from makespans it would not be the quotient of the medians that stand beside
+    it: the median of an even number of inverses is not the inverse of the median.
+    """
     if not same:
         return Missing(missing="the two sides did not compute the same request")
     for side, rows, summary in (("local", mine, left), ("remote", theirs, right)):
         if not rows:
             return Missing(missing=f"{side} was not measured: {summary.reason or 'no sample'}")
-    return ratio_of_medians(mine, theirs).estimate
+    if any(value <= 0 for row in (*mine, *theirs) for value in row):
+        return Missing(missing="the throughput of a repeat is zero")
+    return ratio_of_medians(theirs, mine).estimate
 
 
 def _scale(name: str, left: CellSummary, right: CellSummary) -> Measured:
-    """Threads local / threads remote, raw or effective, as the summaries used them."""
+    """Threads local / threads remote, raw or effective, as the summaries used them.
+
+    Taken from the medians, so that the scaled ratio is their quotient too.
+    """
     factors: list[float] = []
     for summary in (left, right):
         raw, scaled = summary.metrics["throughput_per_s"], summary.metrics[name]

@@ -12,7 +12,7 @@ from daskperf_tasks.report.artifacts import RAW
 from daskperf_tasks.report.spelling import size as spell_size
 from daskperf_tasks.store.keys import MANIFEST, is_run_id, run_key, run_prefix
 from daskperf_tasks.store.protocol import ArtifactStore, NoSuchKey
-from daskperf_tasks.store.runs import RunState
+from daskperf_tasks.store.runs import NO_MANIFEST, RunState
 
 REPORT = "report.html"
 #: Shown first, in this order.
@@ -115,7 +115,7 @@ def read_run(store: ArtifactStore, run_id: str) -> RunView:
         data = store.get(run_key(run_id, MANIFEST))
         manifest = loads(data, Manifest, where=run_key(run_id, MANIFEST))
     except NoSuchKey:
-        return _listed(store, run_id, "in progress", "no manifest yet: in progress, or abandoned")
+        return _listed(store, run_id, "in progress", NO_MANIFEST)
     except SchemaError as err:
         return _listed(store, run_id, "failed", f"the manifest cannot be read: {err}")
     files = [Artifact(name=f.key, size_bytes=f.size_bytes, sha256=f.sha256) for f in manifest.files]

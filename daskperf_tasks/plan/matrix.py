@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -27,6 +28,11 @@ class WorkloadRow:
     #: None: as in ``[matrix]``.
     timeout_s: float | None = None
 
+    @property
+    def cells(self) -> int:
+        """How many cells it makes, counted without making one."""
+        return math.prod(len(values) for _, values in self.params) * len(self.environments)
+
     def points(self) -> Iterator[tuple[tuple[str, Scalar], ...]]:
         """Yield every combination of the parameters, in the order of the file."""
         names = [name for name, _ in self.params]
@@ -36,7 +42,7 @@ class WorkloadRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """A matrix file that was found to be right."""
+    """A matrix file that was found to be right; limits: :mod:`daskperf_tasks.plan.limits`."""
 
     name: str
     #: Seed of the order of cells and of the workloads' inputs.

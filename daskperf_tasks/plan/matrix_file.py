@@ -6,12 +6,15 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from pathlib import Path as FilePath
 from typing import Any
 
 from daskperf_tasks.errors import InputError, MatrixError
 from daskperf_tasks.model.ids import ENVIRONMENTS, Scalar, check_name, check_value, spell
 from daskperf_tasks.model.plan import Warmup
+from daskperf_tasks.plan import limits
 from daskperf_tasks.plan.known import Registry
+from daskperf_tasks.plan.limits import Limits, shown
 from daskperf_tasks.plan.matrix import Matrix, WorkloadRow
 from daskperf_tasks.plan.toml_lines import Path, key_lines, line_of
 
@@ -28,6 +31,55 @@ _MATRIX_KEYS = (
 _WARMUP_KEYS = ("min_repeats", "max_repeats", "tolerance")
 _ROW_KEYS = ("name", "units", "required", "environments", "params", "repeats", "timeout_s")
 _AT_LINE = re.compile(r"^(.*?) \(at (?:line (\d+), column \d+|end of document)\)$")
+#: A key of so many parts that reading it would take the parser minutes.
+_LONG_KEY = re.compile(r"^[ \t]*\[{0,2}[^=\n#.]{0,200}(?:\.[^=\n#.]{0,200}){16}", re.MULTILINE)
+#: So many mistakes are told; more help nobody.
+_TOLD = 20
+
+
+def read_matrix(path: FilePath) -> str:
+    """Return the text of a matrix file; a byte order mark is left out.
+
+    Raises
+    ------
+    MatrixError
+        When it cannot be read, is no file, is too large, or is not UTF-8.
+    """
+    if path.is_dir():
+        raise MatrixError("a matrix file is a folder", where=str(path), expected="a TOML file")
+    try:
+        with path.open("rb") as file:
+            data = file.read(limits.FILE_BYTES + 1)
+    except OSError as err:
+        raise MatrixError(
+            "a matrix file cannot be read",
+            where=str(path),
+            found=err.strerror or type(err).__name__,
+            todo="check its name and its permissions",
+        ) from err
+    if len(data) > limits.FILE_BYTES:
+        raise _too_large(str(path), None)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as err:
+        line = data.count(b"\n", 0, err.start) + 1
+        raise MatrixError(
+            f"{path}:{line}: not UTF-8",
+            expected="a text file in UTF-8, as TOML asks for",
+            found=f"byte 0x{data[err.start]:02x} at position {err.start} of the file",
+            todo="save it as UTF-8",
+        ) from err
+    return text.replace("\r\n", "\n")
+
+
+def _too_large(where: str, size: int | None) -> MatrixError:
+    return MatrixError(
+        "a matrix file is too large",
+        where=where,
+        expected=f"at most {limits.FILE_BYTES:,} bytes",
+        found="more" if size is None else f"{size:,} bytes",
+        todo="is this the right file?",
+    )
 
 
 def load_matrix(text: str, *, where: str, registry: Registry) -> Matrix:
@@ -48,21 +100,38 @@ def load_matrix(text: str, *, where: str, registry: Registry) -> Matrix:
         Naming for every mistake the file and line, the key or value, and the
         nearest valid one.
     """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as err:
-        match = _AT_LINE.match(str(err))
-        what = match[1] if match else str(err)
-        line = int(match[2]) if match and match[2] else text.count("\n") + 1
-        raise MatrixError(
-            f"{where}:{line}: not valid TOML: {what[:1].lower()}{what[1:]}",
-            todo="correct that line; strings need quotes, lists brackets and commas",
-        ) from err
+    text = text.removeprefix("\ufeff")
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > limits.FILE_BYTES:
+        raise _too_large(where, size)
+    document = _parsed(text, where)
     reader = _Reader(where, key_lines(text), registry)
     matrix = reader.matrix(document, text)
     reader.finish()
     assert matrix is not None  # finish() raised otherwise
     return matrix
+
+
+def _parsed(text: str, where: str) -> dict[str, Any]:
+    def wrong(line: int, what: str) -> MatrixError:
+        return MatrixError(
+            f"{where}:{line}: not valid TOML: {what}",
+            todo="correct that line; strings need quotes, lists brackets and commas",
+        )
+
+    if long := _LONG_KEY.search(text):
+        raise wrong(text.count("\n", 0, long.start()) + 1, "a key of more than 16 parts")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as err:
+        match = _AT_LINE.match(str(err))
+        what = match[1] if match else str(err)
+        line = int(match[2]) if match and match[2] else text.count("\n") + 1
+        raise wrong(line, f"{what[:1].lower()}{what[1:200]}") from err
+    except RecursionError as err:
+        raise wrong(1, "lists or tables are nested too deeply") from err
+    except ValueError as err:  # a number of thousands of digits
+        raise wrong(1, f"{err}") from err
 
 
 class _Reader:
@@ -79,38 +148,38 @@ class _Reader:
 
     def finish(self) -> None:
         if self.problems:
-            found = [f"{self.where}:{line}: {text}" for line, text in sorted(self.problems)]
+            ordered = sorted(self.problems)
+            found = [f"{self.where}:{line}: {text}" for line, text in ordered[:_TOLD]]
+            if len(ordered) > _TOLD:
+                found.append(f"... and {len(ordered) - _TOLD} more")
             raise MatrixError(
                 "\n".join(found), todo="correct it and check it with `daskperf plan MATRIX`"
             )
 
     def keys(self, table: Mapping[str, Any], path: Path, valid: Iterable[str], name: str) -> None:
-        for key in table:
-            if key not in valid:
-                self.problem((*path, key), f"unknown key {key!r} in {name}{_near(key, valid)}")
+        unknown = [key for key in table if key not in valid]
+        for key in unknown[:_TOLD]:
+            self.problem((*path, key), f"unknown key {shown(key)} in {name}{_near(key, valid)}")
+        if len(unknown) > _TOLD:
+            self.problem(path, f"{len(unknown) - _TOLD} more unknown keys in {name}")
 
     def number(
-        self, table: Mapping[str, Any], path: Path, key: str, default: Any, low: float, kind: type
+        self, table: Mapping[str, Any], path: Path, key: str, default: Any, allowed: Limits
     ) -> Any:
+        kind = int if allowed.whole else float
         if key not in table:
             if default is not None:
                 return default
-            self.problem(path, f"{key!r} is missing: give a {_KINDS[kind]}, {low} or more")
-            return kind(max(low, 1))
+            self.problem(path, f"{key!r} is missing: give {allowed.text}")
+            return kind(max(allowed.low, 1))
         value = table[key]
-        fits = isinstance(value, int | float if kind is float else kind)
-        if not fits or isinstance(value, bool) or not low <= value < 1e15:
-            self.problem(
-                (*path, key),
-                f"{key!r} must be a {_KINDS[kind]}, {low} or more, not {_shown(value)}",
-            )
-            return kind(max(low, 1))
+        if value not in allowed:
+            self.problem((*path, key), f"{key!r} must be {allowed.text}, not {shown(value)}")
+            return kind(max(allowed.low, 1))
         return kind(value)
 
-    def optional(
-        self, table: Mapping[str, Any], path: Path, key: str, low: float, kind: type
-    ) -> Any:
-        return self.number(table, path, key, None, low, kind) if key in table else None
+    def optional(self, table: Mapping[str, Any], path: Path, key: str, allowed: Limits) -> Any:
+        return self.number(table, path, key, None, allowed) if key in table else None
 
     def matrix(self, document: dict[str, Any], text: str) -> Matrix | None:
         self.keys(document, (), ("matrix", "workload"), "the file")
@@ -125,19 +194,28 @@ class _Reader:
         if not isinstance(only, list) or not all(isinstance(p, str) for p in only):
             self.problem((*path, "only"), "'only' must be a list of patterns of cell ids")
             only = []
+        if len(only) > limits.PATTERNS:
+            what = f"'only' has {len(only):,} patterns; the most are {limits.PATTERNS:,}"
+            self.problem((*path, "only"), what)
         rows = document.get("workload")
         if not isinstance(rows, list) or not rows:
             self.problem(("workload",), "no [[workload]] table: there is nothing to measure")
             rows = []
+        if len(rows) > limits.WORKLOADS:
+            what = f"[[workload]] stands {len(rows):,} times; the most are {limits.WORKLOADS:,}"
+            self.problem(("workload", limits.WORKLOADS), what)
+            rows = rows[: limits.WORKLOADS]
         built = [self.row(row, ("workload", i)) for i, row in enumerate(rows)]
-        self.duplicates(built)
+        rounds = self.number(head, path, "rounds", 3, limits.ROUNDS)
+        if self.few_enough(built, rounds):
+            self.duplicates(built)
         matrix = Matrix(
             name=self.name(head, path),
-            seed=self.number(head, path, "seed", 0, 0, int),
-            rounds=self.number(head, path, "rounds", 3, 1, int),
-            repeats=self.number(head, path, "repeats", 5, 1, int),
-            max_attempts=self.number(head, path, "max_attempts", 2, 1, int),
-            timeout_s=self.number(head, path, "timeout_s", 60.0, 0.1, float),
+            seed=self.number(head, path, "seed", 0, limits.SEED),
+            rounds=rounds,
+            repeats=self.number(head, path, "repeats", 5, limits.REPEATS),
+            max_attempts=self.number(head, path, "max_attempts", 2, limits.MAX_ATTEMPTS),
+            timeout_s=self.number(head, path, "timeout_s", 60.0, limits.TIMEOUT_S),
             warmup=warmup,
             workloads=tuple(row for row in built if row is not None),
             only=tuple(only),
@@ -152,7 +230,7 @@ class _Reader:
                 raise InputError("it must be a string")
             return check_name(value, "matrix")
         except InputError as err:
-            what = f"'name' is {_shown(value)}" if "name" in head else "'name' is missing"
+            what = f"'name' is {shown(value)}" if "name" in head else "'name' is missing"
             self.problem((*path, "name"), f"{what}: {err.expected or err.message}")
             return "unnamed"
 
@@ -163,11 +241,12 @@ class _Reader:
             return Warmup()
         self.keys(table, path, _WARMUP_KEYS, "[matrix.warmup]")
         usual = Warmup()
-        low = self.number(table, path, "min_repeats", usual.min_repeats, 0, int)
-        high = self.number(table, path, "max_repeats", max(usual.max_repeats, low), 0, int)
+        low = self.number(table, path, "min_repeats", usual.min_repeats, limits.WARMUP_REPEATS)
+        most = max(usual.max_repeats, low)
+        high = self.number(table, path, "max_repeats", most, limits.WARMUP_REPEATS)
         if high < low:
             self.problem((*path, "max_repeats"), f"'max_repeats' {high} is below 'min_repeats'")
-        tolerance = self.number(table, path, "tolerance", usual.tolerance, 0, float)
+        tolerance = self.number(table, path, "tolerance", usual.tolerance, limits.TOLERANCE)
         return Warmup(min_repeats=low, max_repeats=high, tolerance=tolerance)
 
     def row(self, table: Any, path: Path) -> WorkloadRow | None:
@@ -177,21 +256,22 @@ class _Reader:
         self.keys(table, path, _ROW_KEYS, "[[workload]]")
         name = table.get("name")
         if not isinstance(name, str) or name not in self.registry:
-            what = f"unknown workload {name!r}" if "name" in table else "'name' is missing"
+            what = f"unknown workload {shown(name)}" if "name" in table else "'name' is missing"
             at = (*path, "name") if "name" in table else path
             self.problem(at, f"{what}{_near(str(name), self.registry)}")
             return None
         required = table.get("required", True)
         if not isinstance(required, bool):
-            self.problem((*path, "required"), f"'required' must be true or false, not {required!r}")
+            what = f"'required' must be true or false, not {shown(required)}"
+            self.problem((*path, "required"), what)
         return WorkloadRow(
             name=name,
-            units=self.number(table, path, "units", None, 1, int),
+            units=self.number(table, path, "units", None, limits.UNITS),
             required=bool(required),
             environments=self.environments(table, path),
             params=self.params(table.get("params", {}), (*path, "params"), name),
-            repeats=self.optional(table, path, "repeats", 1, int),
-            timeout_s=self.optional(table, path, "timeout_s", 0.1, float),
+            repeats=self.optional(table, path, "repeats", limits.REPEATS),
+            timeout_s=self.optional(table, path, "timeout_s", limits.TIMEOUT_S),
         )
 
     def environments(self, table: Mapping[str, Any], path: Path) -> tuple[Any, ...]:
@@ -201,10 +281,14 @@ class _Reader:
             what = "is missing" if values is None else "must be a list that is not empty"
             self.problem(path, f"'environments' {what}: choose of {', '.join(ENVIRONMENTS)}")
             return ()
+        if len(values) > len(ENVIRONMENTS):
+            what = f"'environments' lists {len(values):,}; there are only {len(ENVIRONMENTS)}"
+            self.problem(path, what)
+            return ()
         for i, value in enumerate(values):
             if value not in ENVIRONMENTS:
                 near = _near(str(value), ENVIRONMENTS)
-                self.problem((*path, i), f"unknown environment {value!r}{near}")
+                self.problem((*path, i), f"unknown environment {shown(value)}{near}")
             elif value in values[:i]:
                 self.problem((*path, i), f"environment {value!r} is listed twice")
         return tuple(v for v in values if v in ENVIRONMENTS)
@@ -220,12 +304,17 @@ class _Reader:
         for key, given in sorted(table.items()):
             at = (*path, key)
             if key not in known:
-                self.problem(at, f"workload {name!r} has no parameter {key!r}{_near(key, known)}")
+                what = f"workload {name!r} has no parameter {shown(key)}"
+                self.problem(at, f"{what}{_near(key, known)}")
                 continue
             values = given if isinstance(given, list) else [given]
+            if len(values) > limits.CELLS:
+                what = f"has {len(values):,} values; the most are {limits.CELLS:,}"
+                self.problem(at, f"parameter {key!r} of {name!r} {what}")
+                continue
             if not values:
                 self.problem(at, f"parameter {key!r} of {name!r} has an empty list of values")
-            taken: list[Scalar] = []
+            taken: dict[str, Scalar] = {}
             for i, value in enumerate(values):
                 spot = (*at, i) if isinstance(given, list) else at
                 try:
@@ -234,11 +323,33 @@ class _Reader:
                     why = f"{err.expected}" if isinstance(err, InputError) else str(err)
                     self.problem(spot, f"parameter {key!r} of {name!r}: {why}")
                     continue
-                if spell(checked) in map(spell, taken):
-                    self.problem(spot, f"parameter {key!r} of {name!r}: {value!r} is listed twice")
-                taken.append(checked)
-            rows.append((key, tuple(taken)))
+                if spell(checked) in taken:
+                    what = f"parameter {key!r} of {name!r}: {shown(value)} is listed twice"
+                    self.problem(spot, what)
+                taken[spell(checked)] = checked
+            rows.append((key, tuple(taken.values())))
         return tuple(rows)
+
+    def few_enough(self, rows: list[WorkloadRow | None], rounds: int) -> bool:
+        """Count cells and blocks without making one; False when there are too many."""
+        total = 0
+        for i, row in enumerate(rows):
+            total += row.cells if row else 0
+            if total > limits.CELLS:
+                self.problem(
+                    ("workload", i),
+                    f"this table makes {row.cells if row else 0:,} cells, {total:,} with those "
+                    f"above it; the most are {limits.CELLS:,} in all",
+                )
+                return False
+        if total * rounds > limits.BLOCKS:
+            self.problem(
+                ("matrix", "rounds"),
+                f"{rounds:,} rounds of {total:,} cells are {total * rounds:,} blocks; "
+                f"the most are {limits.BLOCKS:,}",
+            )
+            return False
+        return True
 
     def duplicates(self, rows: list[WorkloadRow | None]) -> None:
         seen: dict[object, int] = {}
@@ -256,17 +367,9 @@ class _Reader:
                         )
 
 
-_KINDS = {int: "whole number", float: "number"}
-
-
 def _near(word: str, valid: Iterable[str]) -> str:
     names = sorted(valid)
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     if close:
         return f"; did you mean {close[0]!r}?"
     return f"; valid are {', '.join(names)}" if names else "; it takes none"
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."

@@ -133,7 +133,7 @@ def reproduce(inputs: ReportInputs) -> tuple[str, ...]:
 
 #: The order of running, for stages that started within one second.
 _STAGES = (
-    "plan", "deploy", "preflight", "calibrate", "measure", "restore",
+    "start", "deploy", "preflight", "calibrate", "measure", "restore",
     "collect", "analyse", "validate", "report", "publish", "notify",
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from daskperf_tasks.errors import SchemaError
+from daskperf_tasks.errors import SchemaError, StoreError
 from daskperf_tasks.model.codec import loads
 from daskperf_tasks.model.ids import run_time
 from daskperf_tasks.model.plan import Plan
@@ -13,9 +13,10 @@ from daskperf_tasks.model.results import Manifest
 from daskperf_tasks.model.subject import SubjectSet
 from daskperf_tasks.store.documents import load, load_blocks, load_or_none
 from daskperf_tasks.store.keys import MANIFEST, RUNS, is_run_id, run_key
-from daskperf_tasks.store.protocol import ArtifactStore, NoSuchKey
+from daskperf_tasks.store.protocol import ArtifactStore, NoSuchKey, StoreUnreachable
 
 __all__ = [
+    "NO_MANIFEST",
     "RunRow",
     "RunState",
     "list_runs",
@@ -26,6 +27,7 @@ __all__ = [
     "run_ids",
 ]
 
+NO_MANIFEST = "no manifest yet: in progress, or abandoned (`daskperf rebuild` closes it then)"
 RunState = Literal["complete", "partial", "failed", "in progress"]
 
 
@@ -63,7 +65,9 @@ def previous_accepted(
             continue
         try:
             manifest = load(store, run_id, MANIFEST, Manifest)
-        except (NoSuchKey, SchemaError):
+        except StoreUnreachable:
+            raise
+        except (StoreError, SchemaError):
             continue  # in progress, abandoned or broken: not to be compared with
         same = manifest.lane == lane and manifest.matrix_name == matrix
         if same and manifest.green and manifest.state == "complete":
@@ -76,6 +80,13 @@ def _row(store: ArtifactStore, run_id: str) -> RunRow:
         data = store.get(run_key(run_id, MANIFEST))
     except NoSuchKey:
         return _row_in_progress(store, run_id)
+    except StoreUnreachable:
+        raise
+    except StoreError as err:
+        # One object that cannot be read must not hide all the other runs.
+        return _row_without_manifest(
+            run_id, "failed", f"the manifest cannot be read: {err.message}"
+        )
     try:
         manifest = loads(data, Manifest, where=run_key(run_id, MANIFEST))
     except SchemaError as err:
@@ -100,12 +111,14 @@ def _row_in_progress(store: ArtifactStore, run_id: str) -> RunRow:
         matrix = load(store, run_id, "plan.json", Plan).matrix_name
         wheel = load(store, run_id, "subject.json", SubjectSet).subject
         subject = f"{wheel.name} {wheel.version}"
-    except (NoSuchKey, SchemaError):
+    except StoreUnreachable:
+        raise
+    except (StoreError, SchemaError):
         pass  # not that far yet
     return _row_without_manifest(
         run_id,
         "in progress",
-        "no manifest yet: in progress, or abandoned",
+        NO_MANIFEST,
         subject=subject,
         matrix=matrix,
     )

@@ -116,21 +116,20 @@ class S3Store:
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Yield the objects whose key starts with ``prefix``, sorted by key."""
         check_prefix(prefix)
-        found = []
+        found: dict[str, StoredObject] = {}
         for page in self._pages(prefix):
             for entry in page.get("Contents", ()):
                 key = entry["Key"].removeprefix(self.prefix)
                 # A key that ends in / is how some tools mark a folder.
                 if not key or key.endswith("/"):
                     continue
-                found.append(
-                    StoredObject(
-                        key=key,
-                        size_bytes=int(entry["Size"]),
-                        modified=entry["LastModified"].timestamp(),
-                    )
+                # By key: some servers list an object twice while it is being replaced.
+                found[key] = StoredObject(
+                    key=key,
+                    size_bytes=int(entry["Size"]),
+                    modified=entry["LastModified"].timestamp(),
                 )
-        yield from sorted(found, key=lambda o: o.key)
+        yield from sorted(found.values(), key=lambda o: o.key)
 
     def folders(self, prefix: str) -> tuple[str, ...]:
         """Return the sorted names of the folders directly below ``prefix``."""

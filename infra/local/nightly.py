@@ -11,7 +11,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from daskperf_tasks.errors import DaskperfError
@@ -39,6 +39,8 @@ class _Teller:
 
     def __init__(self, begun: float) -> None:
         self.begun = begun
+        #: Gives the log of a task that is to be tried again.
+        self.log_of: Callable[[TaskState], str] = lambda task: ""
 
     def line(self, text: str) -> None:
         print(f"{time.monotonic() - self.begun:6.1f} s  {text}", flush=True)
@@ -51,6 +53,9 @@ class _Teller:
         took = f"  {task.duration_s:.1f} s" if task.duration_s and task.state != "running" else ""
         again = f"  (try {task.try_number})" if task.try_number > 1 else ""
         self.line(f"{name:<14}{word}{took}{again}")
+        if task.state == "up_for_retry":
+            for line in _error_lines(self.log_of(task)):
+                self.line(f"{'':<14}{line}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,6 +89,7 @@ def _nightly(install_log: Path | None, teller: _Teller) -> int:
     airflow.unpause(DAG_ID)
     dag_run = airflow.trigger(DAG_ID)
     teller.line(f"triggered the DAG {DAG_ID}: {dag_run}")
+    teller.log_of = lambda task: airflow.task_log(DAG_ID, dag_run, task)
     triggered = time.monotonic()
     state = airflow.wait(DAG_ID, dag_run, progress=teller.task, deadline_s=DEADLINE_S)
     ran_s = time.monotonic() - triggered
@@ -127,6 +133,15 @@ def _run_of(airflow: AirflowClient, dag_run: str) -> str | None:
     """Return daskperf's run id, which the task ``start`` left; None when it came to none."""
     value = airflow.xcom(DAG_ID, dag_run, "start", "run_id")
     return str(value) if value else None
+
+
+def _error_lines(log: str) -> list[str]:
+    """Return what a task's log says of its failure: the first error with its details."""
+    lines = log.splitlines()
+    start = next((i for i, line in enumerate(lines) if " error " in line), None)
+    if start is None:
+        return []
+    return [line.split(" error ")[-1].strip() for line in lines[start : start + 5]]
 
 
 def _tail(text: str, lines: int = 25) -> str:

@@ -111,6 +111,19 @@ def test_a_night_and_the_next_one(bench: Bench, store) -> None:
     assert {key: store.get(key) for key in before} == before
     assert bench.run("verify", run_id).code == 0
 
+    # Falsified figures are not made into a new report.
+    [raw] = [k for k in before if "env-threads" in k and "/blocks/" in k]
+    genuine = before[raw]
+    document = json.loads(genuine)
+    document["samples"][-1]["makespan_s"] *= 1.4
+    store.put(raw, json.dumps(document).encode(), replace=True)
+    assert bench.run("verify", run_id).code == 1
+    refused = bench.run("rebuild", run_id, "--json")
+    assert refused.code == 3
+    assert refused.document["error"]["message"] == "a raw artifact is not what was measured"
+    store.put(raw, genuine, replace=True)
+    assert bench.run("verify", run_id).code == 0
+
     # The second night knows the first.
     second = bench.run("run", "smoke", "--json")
     assert second.code == 0, second.err

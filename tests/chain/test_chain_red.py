@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from pathlib import Path
+
+import pytest
 
 from tests.chain.conftest import Bench
 from tests.wheels import make_wheel
@@ -47,7 +50,9 @@ def test_the_store_is_away_at_publish(bench: Bench) -> None:
     late = bench.run("run", "smoke", "--json", env=away)
     assert late.code == 3, late.err
     run_id = late.document["run_id"]
-    assert late.document["state"] == "complete"
+    # Measured well, but nobody can read it: that is no green night.
+    assert (late.document["state"], late.document["green"]) == ("complete", False)
+    assert any(r.startswith("publish failed (infra)") for r in late.document["reasons"])
     assert bench.artifact(run_id, "manifest.json")["state"] == "complete"
     still = bench.run("publish", "--json", env=away)
     assert still.code == 3
@@ -101,6 +106,10 @@ def test_two_runs_at_once(bench: Bench) -> None:
         first.wait()
     assert second.code == 3
     assert json.loads(out)["run_id"] in second.err
+    assert second.document["error"]["type"] == "LaneBusyError"
+    # The one that never began leaves no trace in the ledger.
+    listed = bench.run("list", "--json").document["runs"]
+    assert [r["run_id"] for r in listed] == [json.loads(out)["run_id"]]
     assert first.returncode == 0, err
     assert json.loads(out)["green"] is True
 
@@ -141,3 +150,27 @@ def test_a_run_killed_in_the_middle_costs_only_itself(bench: Bench) -> None:
         p.name: p.read_bytes() for p in bench.home.glob(f"spool/profiles/{dead}/blocks/*/*")
     }
     assert bench.run("verify", dead).code == 0
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_interrupted_is_closed(bench: Bench, signum: signal.Signals) -> None:
+    ending = bench.start("run", "smoke", "--json")
+    try:
+        deadline = time.monotonic() + 90
+        while not list(bench.home.glob("spool/profiles/*/blocks/*/*.json")):
+            assert time.monotonic() < deadline and ending.poll() is None
+            time.sleep(0.05)
+        ending.send_signal(signum)
+        out, err = ending.communicate(timeout=120)
+    finally:
+        ending.kill()
+        ending.wait()
+    assert ending.returncode == 130, err
+    document = json.loads(out)
+    assert document["green"] is False
+    assert any("interrupted" in r for r in document["reasons"])
+    assert bench.artifact(document["run_id"], "manifest.json")["state"] == document["state"]
+    assert bench.artifact(document["run_id"], "restore.json")
+    published = bench.run("publish", "--json")
+    assert published.document["published"] == [document["run_id"]]
+    assert bench.run("preflight", "--json").code == 0

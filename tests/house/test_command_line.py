@@ -77,6 +77,35 @@ def test_errors_are_documents_with_the_code_of_their_kind(
     assert error["message"] in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",),
+        ("nosuch",),
+        ("list", "--limit", "0"),
+        ("plan", "nightly", "--repeats", "0"),
+        ("list", "--store", ""),
+        ("list", "--store", "/etc/passwd"),
+        ("list", "--store", "file:///no/such/folder"),
+        ("--home", "/etc/passwd", "list"),
+        ("show", ""),
+        ("verify", ""),
+    ],
+)
+def test_every_refusal_is_a_document_too(home: Path, words: tuple[str, ...]) -> None:
+    done = call(*words, "--json")
+    assert done.exit_code == 2, done.output
+    assert set(json.loads(done.stdout)["error"]) >= {"type", "kind", "message", "todo"}
+    assert done.stderr
+
+
+def test_a_damaged_stack_is_not_passed_over_silently(home: Path) -> None:
+    (home / "stack.json").write_text("{not json")
+    done = call("list", "--json")
+    assert done.exit_code == 3
+    assert "stack.json" in done.stderr
+
+
 def test_an_empty_store_says_how_to_begin(home: Path) -> None:
     assert json.loads(call("list", "--json").stdout) == {"runs": []}
     assert "make nightly" in call("list").stdout

@@ -53,7 +53,7 @@ def subject(version: str = "0.1.0.dev1+g0123abc") -> Subject:
 
 
 def stages(failed: str | None = None, error: str = "") -> tuple[StageRecord, ...]:
-    names = ("plan", "deploy", "preflight", "calibrate", "measure", "analyse", "validate")
+    names = ("start", "deploy", "preflight", "calibrate", "measure", "analyse", "validate")
     found = []
     for i, name in enumerate(names):
         found.append(
