@@ -25,10 +25,10 @@ nightly: $(STAMPS)/orchestrator ## the nightly run, end to end, on the embedded 
 	@$(PY) -m daskperf_infra.local.nightly --install-log $(STAMPS)/install-seconds
 
 test: $(STAMPS)/dev ## all default tests
-	$(PY) -m pytest -q -m "not deep" --durations=15
+	$(PY) -m pytest -q -m "not deep" -n 2 --dist loadfile --durations=15
 
 test-deep: $(STAMPS)/dev ## the default tests and the long sweeps
-	$(PY) -m pytest -q --durations=25
+	$(PY) -m pytest -q -n 2 --dist loadfile --durations=25
 
 lint: $(STAMPS)/dev ## style, types and import layers
 	$(VENV)/bin/ruff check .

@@ -40,14 +40,14 @@ def plan_of(
     """
     from daskperf_tasks.deploy.build import commit_of
     from daskperf_tasks.plan.build import make_plan
-    from daskperf_tasks.plan.matrix_file import load_matrix
+    from daskperf_tasks.plan.matrix_file import load_matrix, read_matrix
     from daskperf_tasks.plan.overrides import apply
     from daskperf_tasks.workloads.registry import load_registry
 
     path = matrix_path(settings, ask.matrix)
     registry = load_registry()
-    matrix = load_matrix(path.read_text(encoding="utf-8"), where=str(path), registry=registry)
-    matrix = apply(matrix, n=ask.n, repeats=ask.repeats)
+    matrix = load_matrix(read_matrix(path), where=str(path), registry=registry)
+    matrix = apply(matrix, registry=registry, n=ask.n, repeats=ask.repeats)
     root = checkout()
     return make_plan(
         matrix,

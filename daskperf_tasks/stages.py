@@ -30,14 +30,13 @@ from daskperf_tasks.derive import (
     validate_into,
 )
 from daskperf_tasks.errors import (
-    DeployError,
+    DaskperfError,
     GateRed,
-    InfraError,
     PreflightBlocked,
     ValidationFailed,
 )
 from daskperf_tasks.model.codec import Stored, dumps
-from daskperf_tasks.model.facts import Lane, Preflight
+from daskperf_tasks.model.facts import Lane, LaneWorker, Preflight
 from daskperf_tasks.model.ids import Arm, new_run_id
 from daskperf_tasks.model.plan import Plan
 from daskperf_tasks.model.results import (
@@ -78,8 +77,9 @@ def start(settings: Settings, ask: Ask) -> Facts:
     MatrixError, WheelError
         Before anything is written.
     """
-    from daskperf_tasks.deploy.choice import choose_reference, choose_subject
+    from daskperf_tasks.deploy.choice import check_fits, choose_reference, choose_subject
     from daskperf_tasks.deploy.lane_file import load_lane
+    from daskperf_tasks.workloads.registry import load_registry
 
     begun, now = time.perf_counter(), datetime.now(UTC)
     run_id = new_run_id(now, secrets.token_bytes(3))
@@ -87,6 +87,7 @@ def start(settings: Settings, ask: Ask) -> Facts:
     lane = load_lane(settings.lane, scheduler=ask.scheduler)
 
     subject, data = choose_subject(settings, ask.wheel)
+    check_fits(subject, plan_one, load_registry())
     reference, reference_data, reason = choose_reference(
         settings, ask.against, subject, before=run_id, lane=lane.name, matrix=plan_one.matrix_name
     )
@@ -127,30 +128,26 @@ def deploy(settings: Settings, run_id: str) -> Facts:
     ClusterError
         When the scheduler or a worker does not answer.
     DeployError
-        When the wheel cannot be installed or imported; what was there before
-        serves again.
+        When the wheel cannot be installed or imported; the workers serve their
+        own environment again.
     """
-    from daskperf_tasks.deploy import lease, switch
+    from daskperf_tasks.deploy import switch
 
     spool = _spool(settings)
     subjects = load(spool, run_id, "subject.json", SubjectSet)
     lane = _lane(spool, run_id)
     plan = load(spool, run_id, "plan.json", Plan)
-    held = lease.acquire(
-        settings.home, lane.name, run_id, _lease_s(plan), while_alive=plan.trigger == "cli"
-    )
-    if held.taken_over:
-        _clean_up_after(spool, held.taken_over)
     wheels: dict[Arm, tuple[Subject, bytes]] = {
         arm: (wheel, spool.get(keys.wheel_file(wheel.sha256, wheel.file)))
         for arm, wheel in _arms(subjects)
     }
     with stage_clock(spool, run_id, "deploy"):
+        _hold(lane, plan)
         try:
             deployment = switch.deploy(
                 lane.scheduler, wheels, lane=lane, local_root=settings.cache / "wheels"
             )
-        except DeployError as err:
+        except DaskperfError as err:
             failed = getattr(err, "deployment", None)
             if failed is not None:
                 _save(spool, run_id, "deployment.json", failed, replace=True)
@@ -226,8 +223,11 @@ def measure(settings: Settings, run_id: str, round_index: int) -> Facts:
     ------
     ClusterError
         When the lane does not answer.
+    LaneBusyError
+        When the lease ran out and another run took the lane.
     """
     from daskperf_tasks.deploy import lease, switch
+    from daskperf_tasks.run.done import unprofiled
     from daskperf_tasks.run.spec import round_spec
     from daskperf_tasks.run.supervise import run_round
 
@@ -238,29 +238,30 @@ def measure(settings: Settings, run_id: str, round_index: int) -> Facts:
     lane = _lane(spool, run_id)
     round_ = plan.rounds[round_index]
 
-    def renew() -> None:
-        lease.renew(settings.home, lane.name, run_id, _lease_s(plan))
+    seen = load(spool, run_id, "preflight.json", Preflight)
+    renew = lease.renewer(lane, run_id, _lease_s(plan))
 
     def tell(line: str) -> None:
-        renew()
         log.info("%s", line)
+        renew()
 
-    renew()
     spec = round_spec(
         plan,
         round_,
         subject=subjects.of(round_.arm),
         wheel_folder=deployment.local_folders[round_.arm],
         scheduler=lane.scheduler,
-        layout=_layout(load(spool, run_id, "preflight.json", Preflight)),
+        layout=_layout(seen),
+        workers=tuple(LaneWorker(name=w.name, nthreads=w.nthreads) for w in seen.workers),
         ledger=str(settings.spool),
         blocks=load_blocks(spool, run_id),
         open_timeout_s=max(60.0, lane.timeout_s),
     )
-    if not spec.turns:
+    if not spec.turns and not unprofiled(spec, spool):
         log.info("round %d: nothing is left to measure", round_index + 1)
         return {"round": round_index, "valid": 0, "invalid": 0, "failed": 0}
     with stage_clock(spool, run_id, f"measure-{round_index}"):
+        _hold(lane, plan)
         switch.switch(lane.scheduler, deployment, round_.arm, lane=lane)
         report = run_round(spec, store=spool, log=tell)
     return {
@@ -273,28 +274,26 @@ def measure(settings: Settings, run_id: str, round_index: int) -> Facts:
 
 
 def restore(settings: Settings, run_id: str) -> Facts:
-    """Give the lane back as it was found; harmless when nothing was deployed.
+    """Take the wheels off the lane and give it back; harmless when nothing was deployed.
 
     Raises
     ------
     ClusterError
-        When a worker does not come back.
+        When the scheduler of a deployed lane does not answer, or a worker does
+        not come back or is gone; the lease is given back all the same.
     """
-    from daskperf_tasks.deploy import lease, switch
+    from daskperf_tasks.deploy.give_back import give_back
 
     spool = _spool(settings)
-    lane = _lane(spool, run_id)
     deployment = load_or_none(spool, run_id, "deployment.json", Deployment)
-    if deployment is None or deployment.state != "deployed":
-        released = lease.release(settings.home, lane.name, run_id)
-        return {"restored": False, "why": "nothing of this run is deployed", "lease": released}
+
+    def save(done: Facts) -> None:
+        document = {"schema": "daskperf.restore", "version": 1} | done
+        _put_json(spool, run_id, "restore.json", document)
+
     with stage_clock(spool, run_id, "restore"):
-        done = switch.restore(lane.scheduler, deployment, lane=lane)
-        _put_json(
-            spool, run_id, "restore.json", {"schema": "daskperf.restore", "version": 1} | done
-        )
-    lease.release(settings.home, lane.name, run_id)
-    return {"restored": True}
+        why = give_back(_lane(spool, run_id), run_id, deployment, save=save)
+    return {"restored": False, "why": why} if why else {"restored": True}
 
 
 def analyse(settings: Settings, run_id: str) -> Facts:
@@ -449,20 +448,11 @@ def _lease_s(plan: Plan) -> float:
     return max(LEASE_S, 3 * max((c.request.timeout_s for c in plan.cells), default=0.0))
 
 
-def _clean_up_after(spool: ArtifactStore, run_id: str) -> None:
-    """Take a run's wheel off the lane when the run died before it could do so itself."""
-    from daskperf_tasks.deploy import switch
+def _hold(lane: Lane, plan: Plan) -> None:
+    """Take the lane, or go on holding it."""
+    from daskperf_tasks.deploy import lease
 
-    deployment = load_or_none(spool, run_id, "deployment.json", Deployment)
-    if deployment is None or deployment.state != "deployed":
-        return
-    lane = _lane(spool, run_id)
-    log.warning("run %s died holding this lane: its wheel is taken off first", run_id)
-    try:
-        switch.restore(lane.scheduler, deployment, lane=lane)
-    except InfraError as err:
-        # Tonight's own deployment finds out whether the lane can be used.
-        log.warning("that did not work: %s", err)
+    lease.acquire(lane, plan.run_id, _lease_s(plan), while_alive=plan.trigger == "cli")
 
 
 def _layout(seen: Preflight) -> Layout:

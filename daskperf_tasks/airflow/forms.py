@@ -10,7 +10,9 @@ from typing import Any
 from airflow.sdk import Param
 
 from daskperf_tasks.errors import InputError
+from daskperf_tasks.plan.limits import REPEATS
 from daskperf_tasks.settings import read_settings
+from daskperf_tasks.workloads.aggregates import AGGREGATES
 
 #: Keys of a run's conf, in the order of the form.
 KEYS = ("matrix", "n", "repeats", "wheel", "against", "scheduler")
@@ -30,6 +32,7 @@ def matrix_names(folder: Path) -> list[str]:
 def run_params() -> dict[str, Param]:
     """Return the form's fields with their limits and defaults."""
     names = matrix_names(read_settings().matrix_dir) or ["nightly"]
+    size = AGGREGATES.params["n"]  # planning asks the workload of the matrix again
     default = "nightly" if "nightly" in names else names[0]
     return {
         "matrix": Param(
@@ -43,20 +46,20 @@ def run_params() -> dict[str, Param]:
         "n": Param(
             None,
             type=["null", "array"],
-            items={"type": "integer", "minimum": 2, "maximum": 4096},
+            items={"type": "integer", "minimum": size.minimum, "maximum": size.maximum},
             minItems=1,
             uniqueItems=True,
             examples=[128, 256, 512],
             title="N",
             description_md="Sizes (monomers in a cluster) instead of the matrix's own, "
-            "for example `[128, 256]`. Empty: as the matrix says.",
+            f"{size.limits}, for example `[128, 256]`. Empty: as the matrix says.",
             section="What",
         ),
         "repeats": Param(
             None,
             type=["null", "integer"],
-            minimum=1,
-            maximum=1000,
+            minimum=REPEATS.low,
+            maximum=REPEATS.high,
             title="Repeats",
             description_md="Measured repeats in each block. Empty: as the matrix says.",
             section="What",

@@ -13,9 +13,9 @@ _BASIS: Mapping[str, str] = {
     "log ratio of medians by pair, Hodges-Lehmann centre, moderated t. Tonight / before is that "
     "centre of the pairs' ratios, not the quotient of two medians over all rounds: what drifts "
     "from round to round cancels in each pair.",
-    "previous": "Two nights: tonight against the previous accepted run, the quotient "
-    "of the two medians of all repeats, two-stage bootstrap over blocks and repeats. The machine may have changed between the "
-    "nights too, so such a comparison is never red on its own.",
+    "previous": "Two nights: tonight against the previous accepted run, the quotient of the two "
+    "medians of all repeats, two-stage bootstrap over blocks and repeats. The machine may have "
+    "changed between the nights too, so such a comparison is never red on its own.",
     "none": "Nothing was compared, so there is no verdict.",
 }
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from daskperf_tasks.cluster.address import address_host
 from daskperf_tasks.cluster.by_source import Sent
+from daskperf_tasks.cluster.reach import describe, greet, no_answer
 from daskperf_tasks.cluster.relay import relay
-from daskperf_tasks.errors import ClusterError
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -49,37 +49,25 @@ def open_client(scheduler: str, *, timeout_s: float) -> Iterator[Client]:
 
     Raises
     ------
+    InputError
+        When that is no address.
     ClusterError
-        When it does not answer, whether nothing listens, or something accepts
-        the connection and stays silent (which distributed itself waits for
-        without end).
+        When it does not answer; see :func:`daskperf_tasks.cluster.reach.greet`.
     """
     from distributed import Client
 
     deadline = time.monotonic() + timeout_s
-    _greet(scheduler, timeout_s)
+    greet(scheduler, timeout_s=timeout_s)
     left = max(1.0, deadline - time.monotonic())
     try:
         client = Client(scheduler, set_as_default=False, timeout=left)
     except (OSError, ImportError, ValueError) as err:
-        raise no_answer(scheduler, timeout_s, _reason(err)) from err
+        raise no_answer(scheduler, timeout_s, describe(err)) from err
     try:
         yield client
     finally:
         with contextlib.suppress(OSError, TimeoutError):
             client.close(timeout=min(5.0, timeout_s))
-
-
-def no_answer(scheduler: str, timeout_s: float, found: str) -> ClusterError:
-    """Return the error of a scheduler that does not answer."""
-    return ClusterError(
-        "the scheduler does not answer",
-        where=f"scheduler {scheduler}",
-        expected=f"an answer within {timeout_s:g} s",
-        found=found,
-        todo="check that `dask scheduler` runs there, that address and port are right and "
-        "reachable from this host, and that no other program listens on that port",
-    )
 
 
 def call(client: Client, function: Any, *args: Any, timeout_s: float, **kwargs: Any) -> Any:
@@ -94,7 +82,7 @@ def call(client: Client, function: Any, *args: Any, timeout_s: float, **kwargs: 
         return client.sync(function, *args, callback_timeout=timeout_s, **kwargs)
     except (TimeoutError, OSError) as err:
         address = getattr(client.scheduler, "address", "unknown")
-        raise no_answer(str(address), timeout_s, _reason(err)) from err
+        raise no_answer(str(address), timeout_s, describe(err)) from err
 
 
 def live_workers(client: Client, *, timeout_s: float) -> tuple[LiveWorker, ...]:
@@ -142,25 +130,6 @@ def ask(
     return {w.label: a for w, a in zip(workers, answers, strict=True)}
 
 
-def describe(error: BaseException) -> str:
-    """Return an exception as one short text."""
-    return _reason(error)
-
-
-def address_host(address: str) -> str:
-    """Return the host part of an address.
-
-    Examples
-    --------
-    >>> address_host("tls://[::1]:8786"), address_host("tcp://node-a:8786")
-    ('::1', 'node-a')
-    """
-    place = address.rpartition("://")[2]
-    if place.startswith("["):
-        return place[1:].partition("]")[0]
-    return place.rpartition(":")[0] or place
-
-
 def _live(address: str, facts: dict[str, Any]) -> LiveWorker:
     name = str(facts["name"])
     nanny = facts.get("nanny")
@@ -174,43 +143,3 @@ def _live(address: str, facts: dict[str, Any]) -> LiveWorker:
         memory_limit_bytes=int(facts.get("memory_limit") or 0),
         status=str(facts.get("status", "running")),
     )
-
-
-def _greet(scheduler: str, timeout_s: float) -> None:
-    """Exchange distributed's handshake with a scheduler, in a thread with a loop of its own."""
-    outcome: list[BaseException] = []
-
-    async def handshake() -> None:
-        from distributed.comm import connect
-        from distributed.security import Security
-
-        options = Security().get_connection_args("client")
-        comm = await connect(scheduler, timeout=timeout_s, **options)
-        await comm.close()
-
-    def run() -> None:
-        try:
-            asyncio.run(asyncio.wait_for(handshake(), timeout_s))
-        except BaseException as err:
-            outcome.append(err)
-
-    thread = threading.Thread(target=run, name="daskperf-greet", daemon=True)
-    thread.start()
-    thread.join(timeout_s + 5.0)
-    if thread.is_alive():
-        raise no_answer(scheduler, timeout_s, "no answer")
-    if outcome:
-        err = outcome[0]
-        if isinstance(err, TimeoutError):
-            found = "the connection was accepted and nothing was said"
-        else:
-            found = _reason(err)
-        raise no_answer(scheduler, timeout_s, found) from err
-
-
-def _reason(err: BaseException) -> str:
-    text = str(err) or type(err).__name__
-    cause = err.__cause__
-    if cause is not None and str(cause):
-        text += f" ({cause})"
-    return f"{type(err).__name__}: {text}" if type(err).__name__ not in text else text

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from daskperf_tasks.deploy.build import build_wheel
 from daskperf_tasks.deploy.sources import latest, open_source, subject_of, wheel_by_hand
-from daskperf_tasks.errors import InputError, StoreError
+from daskperf_tasks.errors import InputError, StoreError, WheelError
+from daskperf_tasks.model.plan import Plan
 from daskperf_tasks.model.subject import Subject, SubjectSet
 from daskperf_tasks.settings import Settings, checkout
 from daskperf_tasks.store import keys
 from daskperf_tasks.store.open import open_store
 from daskperf_tasks.store.runs import load, previous_accepted
+from daskperf_tasks.workloads.protocol import Workload
 
 #: The subject that daskperf itself builds, from the checkout's ``kernels/``.
 OWN_SUBJECT = "daskperf-kernels"
@@ -39,6 +42,34 @@ def choose_subject(settings: Settings, wheel: str | None) -> tuple[Subject, byte
     return latest(open_source(settings.wheels), settings.subject)
 
 
+def check_fits(subject: Subject, plan: Plan, registry: Mapping[str, Workload]) -> None:
+    """Make sure that the planned workloads run what the wheel holds (pure).
+
+    Raises
+    ------
+    WheelError
+        When none of them imports it: every cell would measure something else, or fail.
+    """
+    names = sorted({cell.cell.workload for cell in plan.cells})
+    wanted = sorted({module for name in names for module in registry[name].requires})
+    if wanted and subject.import_name not in wanted:
+        raise WheelError(
+            "the wheel is not what the matrix measures",
+            where=f"{subject.file}, matrix {plan.matrix_name}",
+            expected=f"a wheel with {' or '.join(wanted)}, which the workloads "
+            f"{', '.join(names)} import",
+            found=f"{subject.name}, which holds {subject.import_name}",
+            todo="give the right wheel with --subject, or a matrix with workloads that use it",
+        )
+
+
+def _same_distribution(one: Subject, other: Subject) -> bool:
+    from packaging.utils import canonicalize_name
+
+    same_name = canonicalize_name(one.name) == canonicalize_name(other.name)
+    return same_name and one.import_name == other.import_name
+
+
 def _add_own_wheel(root: Path, settings: Settings) -> None:
     """Build the working tree's kernels into the wheel source, wherever that is."""
     built = build_wheel(root / "kernels", settings.cache / "built-wheels")
@@ -62,7 +93,7 @@ def choose_reference(
     Raises
     ------
     WheelError
-        When a wheel given by hand cannot be read.
+        When a wheel given by hand cannot be read, or is of another distribution.
     """
     if against == "none":
         return None, None, "no reference was asked for"
@@ -73,6 +104,13 @@ def choose_reference(
                 "the reference is the wheel under test",
                 found=subject.file,
                 todo="name two different wheels",
+            )
+        if not _same_distribution(reference, subject):
+            raise WheelError(
+                "the reference is a wheel of another distribution than the wheel under test",
+                expected=f"a wheel of {subject.name} with {subject.import_name}, as {subject.file}",
+                found=f"{reference.file}: {reference.name} with {reference.import_name}",
+                todo="name two wheels of one distribution",
             )
         return reference, data, "given by hand"
     try:
@@ -86,6 +124,9 @@ def choose_reference(
         data = store.get(keys.wheel_file(known.sha256, known.file))
     except StoreError as err:
         return None, None, f"the last accepted wheel could not be read: {err.message}"
+    if not _same_distribution(known, subject):
+        other = f"the last accepted run {accepted.run_id} measured another distribution"
+        return None, None, f"{other}, {known.name}"
     reference = subject_of(
         known.file,
         data,

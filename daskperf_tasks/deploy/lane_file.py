@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from daskperf_tasks.cluster.address import scheduler_address
 from daskperf_tasks.errors import InputError
 from daskperf_tasks.model.facts import Lane, LaneWorker
 from daskperf_tasks.model.ids import check_name
@@ -43,6 +44,8 @@ _WORKER: dict[str, tuple[type, ...]] = {
     "nthreads": (int,),
     "memory_gib": (int, float),
 }
+#: More than any worker has.
+_LIMITS = {"nthreads": 10_000, "memory_gib": 1_000_000}
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 _LOOPBACK = re.compile(r"^(127\.\d+\.\d+\.\d+|::1|localhost)$")
 
@@ -83,7 +86,7 @@ def load_lane(path: Path | None, scheduler: str | None = None) -> Lane:
             "or set DASKPERF_LANE, or pass --scheduler ADDR",
         ) from err
     lane = parse_lane(text, where=str(path), scheduler=scheduler)
-    if scheduler is not None and _address(scheduler) != lane.scheduler:
+    if scheduler is not None and scheduler_address(scheduler) != lane.scheduler:
         return adhoc_lane(scheduler)
     return lane
 
@@ -96,7 +99,7 @@ def adhoc_lane(scheduler: str) -> Lane:
     >>> adhoc_lane("127.0.0.1:8786")  # doctest: +ELLIPSIS
     Lane(name='adhoc-127-0-0-1-8786', scheduler='tcp://127.0.0.1:8786', ..., kind='loopback', ...)
     """
-    address = _address(scheduler)
+    address = scheduler_address(scheduler)
     parts = urlsplit(address)
     name = re.sub(r"[^a-z0-9]+", "-", f"adhoc-{parts.netloc}".lower()).strip("-")
     loopback = _LOOPBACK.match(parts.hostname or "") is not None
@@ -107,7 +110,7 @@ def parse_lane(text: str, *, where: str, scheduler: str | None = None) -> Lane:
     """Read the text of a lane file; ``scheduler`` stands in when it names none."""
     try:
         doc = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as err:
+    except ValueError as err:  # also a number of thousands of digits
         raise InputError(
             "the lane file is no TOML", where=where, found=str(err), todo="correct that line"
         ) from err
@@ -126,8 +129,8 @@ def parse_lane(text: str, *, where: str, scheduler: str | None = None) -> Lane:
                 expected="a name of its own for each worker",
                 found=name,
             )
-    address = doc.get("scheduler") or scheduler
-    if not address:
+    written = doc.get("scheduler")
+    if not written and scheduler is None:
         raise InputError(
             "the lane file names no scheduler",
             where=where,
@@ -142,20 +145,22 @@ def parse_lane(text: str, *, where: str, scheduler: str | None = None) -> Lane:
             expected=" or ".join(KINDS),
             found=repr(kind) + _nearest(str(kind), KINDS),
         )
-    timeout_s = float(doc.get("timeout_s", Lane.__dataclass_fields__["timeout_s"].default))
+    timeout_s = doc.get("timeout_s", Lane.__dataclass_fields__["timeout_s"].default)
     if not 0 < timeout_s <= 3600:
         raise InputError(
             "timeout_s is out of range",
             where=_line(text, where, "timeout_s", None),
             expected="more than 0, at most 3600 seconds",
-            found=f"{timeout_s:g}",
+            found=repr(timeout_s)[:40],
         )
     return Lane(
         name=check_name(str(doc.get("name", "lane")), "lane"),
-        scheduler=_address(address),
+        scheduler=scheduler_address(written, where=_line(text, where, "scheduler", None))
+        if written
+        else scheduler_address(scheduler or ""),
         workers=workers,
         kind=kind,
-        timeout_s=timeout_s,
+        timeout_s=float(timeout_s),
     )
 
 
@@ -174,13 +179,14 @@ def _worker(entry: Any, index: int, text: str, where: str) -> LaneWorker:
             where=_line(text, where, None, index),
             expected='name = "...", as given to `dask worker --name`',
         )
-    for key in ("nthreads", "memory_gib"):
-        if key in entry and entry[key] <= 0:
+    for key, limit in _LIMITS.items():
+        # False for nan as well.
+        if key in entry and not 0 < entry[key] <= limit:
             raise InputError(
                 f"{key} is out of range",
                 where=_line(text, where, key, index),
-                expected="more than 0",
-                found=repr(entry[key]),
+                expected=f"more than 0, at most {limit}",
+                found=repr(entry[key])[:40],
             )
     memory = entry.get("memory_gib")
     return LaneWorker(
@@ -234,9 +240,3 @@ def _line(text: str, where: str, key: str | None, index: int | None) -> str:
         if inside and key is not None and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
             return f"{where}:{number}"
     return where
-
-
-def _address(scheduler: str) -> str:
-    """Return the address with its protocol, ``tcp`` when none is given."""
-    text = scheduler.strip()
-    return text if "://" in text else f"tcp://{text}"

@@ -1,148 +1,180 @@
-"""One run at a time on a lane: a lease in the state folder.
+"""One run at a time on a lane: a lease that the lane's scheduler itself keeps.
 
-``<home>/leases/<lane>.json`` names the run that holds the lane and until when.
-Reading and writing it happens under a lock of the operating system, so that of
-two processes that ask at once one gets it. A lease that has expired, or whose owning process
-is gone, is taken over; its fencing token goes up by one, and whoever held the
-old one is told when it renews.
+Whoever would measure on a cluster has to reach its scheduler, by whatever name,
+from whatever host and with whatever state folder; so that is the one place where
+two runs are sure to meet. A lease that has expired, or whose owning process is
+gone, is taken over; its fencing token goes up by one, and whoever held the old one
+is told when it renews.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import json
+import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from daskperf_tasks.errors import InfraError, LaneBusyError
-from daskperf_tasks.model.ids import check_name
+from daskperf_tasks.cluster.by_source import Sent
+from daskperf_tasks.cluster.reach import run_there
+from daskperf_tasks.deploy import lease_slot
+from daskperf_tasks.errors import ClusterError, LaneBusyError
+from daskperf_tasks.model.facts import Lane
 
-Clock = Callable[[], float]
+log = logging.getLogger("daskperf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """The right of a run to use a lane."""
 
-    lane: str
     run_id: str
-    #: Goes up whenever the lane changes hands.
+    #: Goes up whenever the lane changes hands, as long as its scheduler runs.
     token: int
     #: ``host:pid`` of the process that took it.
     holder: str
+    #: Tells apart hosts and containers of one name.
+    machine: str
     #: Start of that process (psutil's ``create_time``) when the lease ends with it, else 0.
-    owner_started: float = 0.0
-    #: The run that held the lane before and never gave it back, or empty.
-    taken_over: str = ""
-    #: Unix times.
+    owner_started: float
+    #: Unix times of the scheduler's clock.
     acquired_at: float
     expires_at: float
 
 
-def acquire(
-    home: Path,
-    lane_name: str,
-    run_id: str,
-    ttl_s: float,
-    *,
-    while_alive: bool = False,
-    clock: Clock = time.time,
-) -> Lease:
+def acquire(lane: Lane, run_id: str, ttl_s: float, *, while_alive: bool = False) -> Lease:
     """Take a lane for a run; taking it again for the same run prolongs it.
 
     Parameters
     ----------
-    home
-        The state folder.
-    lane_name, run_id
+    lane, run_id
         Which lane, for which run.
     ttl_s
         Seconds after which others may take it over.
     while_alive
         The lease ends with this process, should it die before it gives it back.
-    clock
-        Gives the Unix time.
 
     Raises
     ------
     LaneBusyError
         When another run holds it.
+    ClusterError
+        When the scheduler does not answer.
     """
-    with _locked(home, lane_name) as path:
-        now = clock()
-        held = _read(path)
-        same = held is not None and held.run_id == run_id
-        taken_over = held.taken_over if held is not None and same else ""
-        if held is not None and not same:
-            if held.expires_at > now and not _owner_is_gone(held):
-                raise _busy(held, now)
-            if held.expires_at != 0.0:
-                taken_over = held.run_id
-        token = (held.token if held else 0) + (0 if same else 1)
-        lease = Lease(
-            lane=lane_name,
-            run_id=run_id,
-            token=token,
-            holder=f"{socket.gethostname()}:{os.getpid()}",
-            owner_started=_started(os.getpid()) if while_alive else 0.0,
-            taken_over=taken_over,
-            acquired_at=held.acquired_at if held and same else now,
-            expires_at=now + ttl_s,
-        )
-        _write(path, lease)
-        return lease
+    asked = _asked(run_id, while_alive)
+    answer = _there(lane, lease_slot.take, asked, ttl_s)
+    held = Lease(**answer["held"])
+    if not answer["ours"] and _owner_is_gone(held):
+        log.warning("run %s died holding this lane: it is taken over", held.run_id)
+        answer = _there(lane, lease_slot.take, asked, ttl_s, held.token)
+        held = Lease(**answer["held"])
+    if not answer["ours"]:
+        raise _busy(lane, held, answer["now"])
+    return held
 
 
-def renew(
-    home: Path, lane_name: str, run_id: str, ttl_s: float, *, clock: Clock = time.time
-) -> Lease:
+def renew(lane: Lane, run_id: str, ttl_s: float) -> Lease:
     """Prolong the lease of a run, even a lapsed one that nobody took over.
+
+    A scheduler that was started again in the meantime has forgotten the lease;
+    it is told anew.
 
     Raises
     ------
     LaneBusyError
-        When the run does not hold the lane (any more).
+        When another run holds the lane, or held it in between.
+    ClusterError
+        When the scheduler does not answer.
     """
-    with _locked(home, lane_name) as path:
-        now = clock()
-        held = _read(path)
-        if held is None or held.run_id != run_id:
-            raise _lost(lane_name, run_id, held, now)
-        lease = Lease(**{**asdict(held), "expires_at": now + ttl_s})
-        _write(path, lease)
-        return lease
+    answer = _there(lane, lease_slot.renew, _asked(run_id, while_alive=False), ttl_s)
+    held = Lease(**answer["held"])
+    if not answer["ours"]:
+        raise _lost(lane, run_id, held, answer["now"])
+    return held
 
 
-def release(home: Path, lane_name: str, run_id: str) -> bool:
-    """Give a lane back; False when the run does not hold it (any more)."""
-    with _locked(home, lane_name) as path:
-        held = _read(path)
-        if held is None or held.run_id != run_id or held.expires_at == 0.0:
-            return False
-        # The file stays: it keeps the token growing.
-        _write(path, Lease(**{**asdict(held), "expires_at": 0.0}))
-        return True
+def release(lane: Lane, run_id: str) -> bool:
+    """Give a lane back; False when the run does not hold it (any more).
+
+    Raises
+    ------
+    ClusterError
+        When the scheduler does not answer; one that is gone keeps no lease.
+    """
+    return bool(_there(lane, lease_slot.give_back, run_id))
 
 
-def holder(home: Path, lane_name: str, *, clock: Clock = time.time) -> Lease | None:
-    """Return the lease that holds a lane now, or None."""
-    with _locked(home, lane_name) as path:
-        held = _read(path)
-        return held if held is not None and held.expires_at > clock() else None
+def holder(lane: Lane) -> Lease | None:
+    """Return the lease that holds a lane now, or None.
+
+    Raises
+    ------
+    ClusterError
+        When the scheduler does not answer.
+    """
+    answer = _there(lane, lease_slot.look)
+    held = answer["held"]
+    return Lease(**held) if held and held["expires_at"] > answer["now"] else None
+
+
+def renewer(
+    lane: Lane, run_id: str, ttl_s: float, *, clock: Callable[[], float] = time.monotonic
+) -> Callable[[], None]:
+    """Return what prolongs a lease taken just now, at most once in a third of its time.
+
+    It may be called as often as one likes, also beside a measurement. A
+    scheduler that does not answer is asked again with the next call: that is for
+    the measurement to find out.
+    """
+    due = clock() + ttl_s / 3
+
+    def tick() -> None:
+        nonlocal due
+        if clock() < due:
+            return
+        try:
+            renew(lane, run_id, ttl_s)
+        except LaneBusyError:
+            raise
+        except ClusterError as err:
+            log.warning("the lease of the lane could not be renewed: %s", err.message)
+            return
+        due = clock() + ttl_s / 3
+
+    return tick
+
+
+def _there(lane: Lane, function: Any, *args: Any) -> Any:
+    return run_there(lane.scheduler, Sent(function), *args, timeout_s=lane.timeout_s)
+
+
+def _asked(run_id: str, while_alive: bool) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "holder": f"{socket.gethostname()}:{os.getpid()}",
+        "machine": _machine(),
+        "owner_started": _started(os.getpid()) if while_alive else 0.0,
+    }
+
+
+def _machine() -> str:
+    """Return what this boot of this host, and this space of process ids, is known by."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return socket.gethostname()
 
 
 def _owner_is_gone(held: Lease) -> bool:
     """Whether the lease ends with a process of this host that is no more."""
-    host, _, pid = held.holder.rpartition(":")
-    if not held.owner_started or host != socket.gethostname():
+    if not held.owner_started or held.machine != _machine():
         return False
-    return abs(_started(int(pid)) - held.owner_started) > 1.0
+    return abs(_started(int(held.holder.rpartition(":")[2])) - held.owner_started) > 1.0
 
 
 def _started(pid: int) -> float:
@@ -150,54 +182,16 @@ def _started(pid: int) -> float:
     import psutil
 
     try:
-        return float(psutil.Process(pid).create_time())
+        process = psutil.Process(pid)
+        return 0.0 if process.status() == psutil.STATUS_ZOMBIE else float(process.create_time())
     except psutil.Error:
         return 0.0
 
 
-@contextlib.contextmanager
-def _locked(home: Path, lane_name: str) -> Iterator[Path]:
-    folder = home / "leases"
-    path = folder / f"{check_name(lane_name, 'lane')}.json"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = path.with_suffix(".lock").open("a")
-    except OSError as err:
-        raise InfraError(
-            "the lane's lease cannot be written",
-            where=str(folder),
-            found=str(err),
-            todo="make the state folder (DASKPERF_HOME) writable",
-        ) from err
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield path
-
-
-def _read(path: Path) -> Lease | None:
-    try:
-        return Lease(**json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return None
-    except (ValueError, TypeError) as err:
-        raise InfraError(
-            "the lane's lease cannot be read",
-            where=str(path),
-            found=str(err),
-            todo="make sure that no run uses the lane, then remove the file",
-        ) from err
-
-
-def _write(path: Path, lease: Lease) -> None:
-    fresh = path.with_suffix(f".{os.getpid()}.new")
-    fresh.write_text(json.dumps(asdict(lease), indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)
-
-
-def _busy(held: Lease, now: float) -> LaneBusyError:
+def _busy(lane: Lane, held: Lease, now: float) -> LaneBusyError:
     return LaneBusyError(
-        f"another run uses the lane {held.lane}",
-        where=f"lane {held.lane}",
+        f"another run uses the lane {lane.name}",
+        where=f"lane {lane.name}, scheduler {lane.scheduler}",
         expected="a free lane",
         found=f"run {held.run_id} ({held.holder}) until {_time(held.expires_at)}, "
         f"{held.expires_at - now:.0f} s from now",
@@ -205,16 +199,13 @@ def _busy(held: Lease, now: float) -> LaneBusyError:
     )
 
 
-def _lost(lane: str, run_id: str, held: Lease | None, now: float) -> LaneBusyError:
-    found = "no lease"
-    if held is not None:
-        state = "holds it" if held.expires_at > now else "held it last"
-        found = f"run {held.run_id} {state} (token {held.token})"
+def _lost(lane: Lane, run_id: str, held: Lease, now: float) -> LaneBusyError:
+    state = "holds it" if held.expires_at > now else "held it last"
     return LaneBusyError(
-        f"run {run_id} does not hold the lane {lane}",
-        where=f"lane {lane}",
+        f"run {run_id} does not hold the lane {lane.name} any more",
+        where=f"lane {lane.name}, scheduler {lane.scheduler}",
         expected=f"the lease of run {run_id}",
-        found=found,
+        found=f"run {held.run_id} ({held.holder}) {state} (token {held.token})",
         todo="its lease expired and another run took the lane: start the run again",
     )
 

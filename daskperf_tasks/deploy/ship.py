@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from daskperf_tasks.cluster.by_source import Sent
-from daskperf_tasks.cluster.connect import LiveWorker, ask, describe
+from daskperf_tasks.cluster.connect import LiveWorker, ask
+from daskperf_tasks.cluster.reach import describe
 from daskperf_tasks.deploy import install
 from daskperf_tasks.errors import ClusterError, DeployError
 from daskperf_tasks.model.subject import Install, Subject

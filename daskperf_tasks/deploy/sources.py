@@ -176,7 +176,8 @@ def wheel_by_hand(path: Path | str) -> tuple[Subject, bytes]:
     Raises
     ------
     WheelError
-        When there is none or it is not a good wheel.
+        When there is none, it is not a good wheel, or it is for another
+        platform or Python.
     """
     path = Path(path).expanduser().absolute()
     try:
@@ -188,7 +189,17 @@ def wheel_by_hand(path: Path | str) -> tuple[Subject, bytes]:
             found=err.strerror,
             todo="give the path of a .whl file",
         ) from err
-    return subject_of(path.name, data, source=str(path.parent), chosen_by=BY_HAND), data
+    subject = subject_of(path.name, data, source=str(path.parent), chosen_by=BY_HAND)
+    built_for = _built_for_others(path.name)
+    if built_for:
+        raise WheelError(
+            "the wheel cannot be installed by this Python",
+            where=str(path),
+            expected=f"a wheel for {_this_python()}",
+            found=f"one for {built_for}",
+            todo="build it for this platform and Python; the local environments run it here",
+        )
+    return subject, data
 
 
 def subject_of(
@@ -233,18 +244,30 @@ def subject_of(
 
 def _fitting_version(file: str, name: str) -> str:
     """Return the version of a wheel file of ``name`` that this Python can install."""
-    from packaging.tags import sys_tags
     from packaging.utils import canonicalize_name
 
     parsed = split_file_name(file)
     if parsed.name != canonicalize_name(name):
         raise WheelError(f"another distribution ({parsed.name})")
-    if parsed.tags.isdisjoint(sys_tags()):
+    built_for = _built_for_others(file)
+    if built_for:
         python = f"{sys.version_info.major}.{sys.version_info.minor}"
-        raise WheelError(
-            f"built for {', '.join(sorted(map(str, parsed.tags)))}, not for this Python {python}"
-        )
+        raise WheelError(f"built for {built_for}, not for this Python {python}")
     return parsed.version
+
+
+def _built_for_others(file: str) -> str:
+    """Return the tags of a wheel file that this Python cannot install, else nothing."""
+    from packaging.tags import sys_tags
+
+    tags = split_file_name(file).tags
+    return ", ".join(sorted(map(str, tags))) if tags.isdisjoint(sys_tags()) else ""
+
+
+def _this_python() -> str:
+    from packaging.tags import sys_tags
+
+    return str(next(iter(sys_tags())))
 
 
 def _no_wheel(name: str, where: str | None, ignored: Sequence[str]) -> WheelError:
@@ -253,5 +276,6 @@ def _no_wheel(name: str, where: str | None, ignored: Sequence[str]) -> WheelErro
         where=where,
         found=f"ignored: {'; '.join(ignored)}" if ignored else "no .whl file",
         todo="build one into it (`make nightly` builds daskperf-kernels), point DASKPERF_WHEELS "
-        "to a folder or s3:// prefix that has one, or give a file with --wheel",
+        "to a folder or s3:// prefix that has one, or give a file with --subject (in a DAG's form: "
+        "`wheel`)",
     )

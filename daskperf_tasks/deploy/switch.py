@@ -1,10 +1,14 @@
-"""Deploying wheels on a lane, switching between them, and restoring what was there.
+"""Deploying wheels on a lane, switching between them, and taking them off again.
 
 ::
 
-    deploy ── hash ── ship once a host ── trial import ──┬── switch to "subject" ── verify
-                                                         │          │ anything fails
-                                    nothing was touched ─┘          └── restore, DeployError
+    deploy ── clear ── ship once a host ── trial import ──┬── switch to "subject" ── verify
+                                                          │          │ anything fails
+                                     nothing was touched ─┘          └── restore, DeployError
+
+The caller holds the lane's lease, so a wheel of ours that is found on the lane
+was left by a run that died, and is taken off first. What workers go back to is
+always their own environment.
 
 A switch puts the wheel's folder first on the import path of every nanny,
 restarts the worker processes, and asks each fresh one what it imports. A
@@ -16,23 +20,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskperf_tasks.cluster.by_source import Sent
-from daskperf_tasks.cluster.connect import (
-    ask,
-    describe,
-    live_workers,
-    open_client,
-)
-from daskperf_tasks.deploy import install
+from daskperf_tasks.cluster.connect import live_workers, open_client
+from daskperf_tasks.cluster.reach import describe
 from daskperf_tasks.deploy.driver import check_bytes, compare_files, install_here
-from daskperf_tasks.deploy.previous import restore_previous, set_paths
 from daskperf_tasks.deploy.restart import restart
-from daskperf_tasks.deploy.ship import Crew, checked, ship
+from daskperf_tasks.deploy.ship import Crew, ship
+from daskperf_tasks.deploy.take_off import set_paths, take_off
 from daskperf_tasks.deploy.verify import try_all, verify
 from daskperf_tasks.errors import ClusterError, DaskperfError, DeployError
 from daskperf_tasks.model.facts import Lane
@@ -42,11 +41,15 @@ from daskperf_tasks.model.subject import Deployment, Subject, WorkerCheck
 if TYPE_CHECKING:
     from distributed import Client
 
+log = logging.getLogger("daskperf")
+
 Wheels = Mapping[Arm, tuple[Subject, bytes]]
 
 
 def deploy(scheduler: str, subjects: Wheels, *, lane: Lane, local_root: Path) -> Deployment:
     """Install the wheels on every host and make all workers serve the arm ``subject``.
+
+    Wheels that a run before left on the lane are taken off first.
 
     Parameters
     ----------
@@ -65,8 +68,8 @@ def deploy(scheduler: str, subjects: Wheels, *, lane: Lane, local_root: Path) ->
         When the bytes are not those that were promised.
     DeployError
         When a wheel cannot be installed or imported, or a worker does not come
-        back with it. What was served before is served again; the record is
-        attached as ``deployment``.
+        back with it. The workers serve their own environment again; the record
+        is attached as ``deployment``.
     ClusterError
         When the cluster cannot be worked with; ``deployment`` is attached once
         there is one.
@@ -78,12 +81,14 @@ def deploy(scheduler: str, subjects: Wheels, *, lane: Lane, local_root: Path) ->
     }
     with open_client(scheduler, timeout_s=lane.timeout_s) as client:
         crew = _crew(client, lane, {w.name for w in lane.workers})
-        seen = ask(client, Sent(install.survey), crew, [], timeout_s=lane.timeout_s, nanny=True)
-        checked(seen, crew, "asking the nanny what it serves")
+        left = take_off(client, nothing(scheduler), lane)["restarted"]
+        if left:
+            log.warning("took off what a run that died had left on %s", ", ".join(left))
+            crew = _crew(client, lane, {w.label for w in crew})
         record = Deployment(
             scheduler=scheduler,
             state="deployed",
-            previous={w.label: tuple(seen[w.label]["paths"]) for w in crew},
+            previous={w.label: () for w in crew},
             installs=(),
             checks=(),
             local_folders={arm: answer["folder"] for arm, answer in local.items()},
@@ -127,10 +132,10 @@ def switch(
 
 
 def restore(scheduler: str, deployment: Deployment, *, lane: Lane) -> dict[str, Any]:
-    """Make all workers serve what they served before the deployment.
+    """Make all workers serve their own environment and no wheel of ours.
 
-    Needs nothing but the record, and may be called again: workers that serve
-    it already are left alone.
+    Needs nothing but the record, and may be called again: workers that do so
+    already are left alone.
 
     Returns
     -------
@@ -142,10 +147,23 @@ def restore(scheduler: str, deployment: Deployment, *, lane: Lane) -> dict[str, 
     ------
     ClusterError
         When the scheduler does not answer, or a worker does not come back or
-        still has a wheel of the deployment on its path.
+        still has a wheel of ours on its path.
     """
     with open_client(scheduler, timeout_s=lane.timeout_s) as client:
-        return restore_previous(client, deployment, lane)
+        return take_off(client, deployment, lane)
+
+
+def nothing(scheduler: str) -> Deployment:
+    """Return the record of a run that has deployed nothing (that is known of)."""
+    return Deployment(
+        scheduler=scheduler,
+        state="failed",
+        previous={},
+        installs=(),
+        checks=(),
+        local_folders={},
+        switch_s=0.0,
+    )
 
 
 def _serve(
@@ -219,11 +237,11 @@ def _restoring(client: Client, record: Deployment, lane: Lane) -> Iterator[None]
         yield
     except BaseException as err:
         try:
-            restore_previous(client, record, lane)
+            take_off(client, record, lane)
         except DaskperfError as second:
             kind = ClusterError if isinstance(err, ClusterError) else DeployError
             raise kind(
-                f"{describe(err)}; and what was there before could not be restored",
+                f"{describe(err)}; and the wheel could not be taken off again",
                 where=second.where,
                 expected=second.expected,
                 found=f"{second.message}: {second.found}",
@@ -235,6 +253,6 @@ def _restoring(client: Client, record: Deployment, lane: Lane) -> Iterator[None]
                 where=err.where,
                 expected=err.expected,
                 found=err.found,
-                todo=f"{err.todo}; the workers serve what they served before",
+                todo=f"{err.todo}; the workers serve their own environment again",
             ) from err
         raise

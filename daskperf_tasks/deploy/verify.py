@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from daskperf_tasks.cluster.by_source import Sent
-from daskperf_tasks.cluster.connect import LiveWorker, ask, describe
+from daskperf_tasks.cluster.connect import LiveWorker, ask
+from daskperf_tasks.cluster.reach import describe
 from daskperf_tasks.deploy import imports, install
 from daskperf_tasks.deploy.ship import Crew, checked
 from daskperf_tasks.errors import DeployError
@@ -47,11 +48,11 @@ def try_all(client: Client, crew: Crew, record: Deployment, lane: Lane) -> None:
 
 def _no_import(subject: Subject, where: str, folder: str, tail: str) -> DeployError:
     last = tail.strip().splitlines()[-1]
-    todo = "mend the wheel; the workers serve what they served before"
+    todo = "mend the wheel; the workers serve their own environment"
     if last.startswith("ModuleNotFoundError") and subject.import_name not in last.split("'")[1:2]:
         todo = (
             "install the missing module in the workers' environment (a wheel's dependencies "
-            "are not deployed with it); the workers serve what they served before"
+            "are not deployed with it); the workers serve their own environment"
         )
     return DeployError(
         f"the wheel {subject.file} fails to import: {last}",

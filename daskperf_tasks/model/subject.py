@@ -90,7 +90,8 @@ class Deployment(Stored):
 
     scheduler: str
     state: Literal["deployed", "restored", "failed"]
-    #: Import paths that daskperf had put first on each worker before this run, for the restore.
+    #: The workers that were deployed to; their paths of ours before are always empty, as a
+    #: dead run's leftovers are taken off first.
     previous: dict[str, tuple[str, ...]]
     installs: tuple[Install, ...]
     checks: tuple[WorkerCheck, ...]

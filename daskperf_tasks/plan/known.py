@@ -15,6 +15,16 @@ class KnownParam(Protocol):
         """Return the value as the workload takes it, or raise ``ValueError`` in words."""
         ...
 
+    @property
+    def default(self) -> Scalar:
+        """Taken when a matrix does not give it."""
+        ...
+
+    @property
+    def limits(self) -> str:
+        """The limits of a number in words; empty when it has none."""
+        ...
+
 
 class KnownWorkload(Protocol):
     """A workload as far as a plan needs it."""

@@ -88,5 +88,8 @@ def shown(value: object, limit: int = 40) -> str:
     """
     if isinstance(value, int) and abs(value) >= 10**limit:
         return f"a number of about {int(value.bit_length() * 0.30103) + 1:,} digits"
-    text = repr(value[: 2 * limit] if isinstance(value, str | list) else value)
+    try:
+        text = repr(value[: 2 * limit] if isinstance(value, str | list) else value)
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested too deeply"
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import re
-import tomllib
 from collections.abc import Iterable, Mapping
-from pathlib import Path as FilePath
 from typing import Any
 
 from daskperf_tasks.errors import InputError, MatrixError
@@ -16,7 +13,10 @@ from daskperf_tasks.plan import limits
 from daskperf_tasks.plan.known import Registry
 from daskperf_tasks.plan.limits import Limits, shown
 from daskperf_tasks.plan.matrix import Matrix, WorkloadRow
+from daskperf_tasks.plan.matrix_source import parse_matrix, read_matrix
 from daskperf_tasks.plan.toml_lines import Path, key_lines, line_of
+
+__all__ = ["load_matrix", "read_matrix"]
 
 _MATRIX_KEYS = (
     "name",
@@ -30,56 +30,8 @@ _MATRIX_KEYS = (
 )
 _WARMUP_KEYS = ("min_repeats", "max_repeats", "tolerance")
 _ROW_KEYS = ("name", "units", "required", "environments", "params", "repeats", "timeout_s")
-_AT_LINE = re.compile(r"^(.*?) \(at (?:line (\d+), column \d+|end of document)\)$")
-#: A key of so many parts that reading it would take the parser minutes.
-_LONG_KEY = re.compile(r"^[ \t]*\[{0,2}[^=\n#.]{0,200}(?:\.[^=\n#.]{0,200}){16}", re.MULTILINE)
 #: So many mistakes are told; more help nobody.
 _TOLD = 20
-
-
-def read_matrix(path: FilePath) -> str:
-    """Return the text of a matrix file; a byte order mark is left out.
-
-    Raises
-    ------
-    MatrixError
-        When it cannot be read, is no file, is too large, or is not UTF-8.
-    """
-    if path.is_dir():
-        raise MatrixError("a matrix file is a folder", where=str(path), expected="a TOML file")
-    try:
-        with path.open("rb") as file:
-            data = file.read(limits.FILE_BYTES + 1)
-    except OSError as err:
-        raise MatrixError(
-            "a matrix file cannot be read",
-            where=str(path),
-            found=err.strerror or type(err).__name__,
-            todo="check its name and its permissions",
-        ) from err
-    if len(data) > limits.FILE_BYTES:
-        raise _too_large(str(path), None)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as err:
-        line = data.count(b"\n", 0, err.start) + 1
-        raise MatrixError(
-            f"{path}:{line}: not UTF-8",
-            expected="a text file in UTF-8, as TOML asks for",
-            found=f"byte 0x{data[err.start]:02x} at position {err.start} of the file",
-            todo="save it as UTF-8",
-        ) from err
-    return text.replace("\r\n", "\n")
-
-
-def _too_large(where: str, size: int | None) -> MatrixError:
-    return MatrixError(
-        "a matrix file is too large",
-        where=where,
-        expected=f"at most {limits.FILE_BYTES:,} bytes",
-        found="more" if size is None else f"{size:,} bytes",
-        todo="is this the right file?",
-    )
 
 
 def load_matrix(text: str, *, where: str, registry: Registry) -> Matrix:
@@ -101,37 +53,12 @@ def load_matrix(text: str, *, where: str, registry: Registry) -> Matrix:
         nearest valid one.
     """
     text = text.removeprefix("\ufeff")
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > limits.FILE_BYTES:
-        raise _too_large(where, size)
-    document = _parsed(text, where)
+    document = parse_matrix(text, where)
     reader = _Reader(where, key_lines(text), registry)
     matrix = reader.matrix(document, text)
     reader.finish()
     assert matrix is not None  # finish() raised otherwise
     return matrix
-
-
-def _parsed(text: str, where: str) -> dict[str, Any]:
-    def wrong(line: int, what: str) -> MatrixError:
-        return MatrixError(
-            f"{where}:{line}: not valid TOML: {what}",
-            todo="correct that line; strings need quotes, lists brackets and commas",
-        )
-
-    if long := _LONG_KEY.search(text):
-        raise wrong(text.count("\n", 0, long.start()) + 1, "a key of more than 16 parts")
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as err:
-        match = _AT_LINE.match(str(err))
-        what = match[1] if match else str(err)
-        line = int(match[2]) if match and match[2] else text.count("\n") + 1
-        raise wrong(line, f"{what[:1].lower()}{what[1:200]}") from err
-    except RecursionError as err:
-        raise wrong(1, "lists or tables are nested too deeply") from err
-    except ValueError as err:  # a number of thousands of digits
-        raise wrong(1, f"{err}") from err
 
 
 class _Reader:

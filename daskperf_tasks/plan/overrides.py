@@ -9,13 +9,17 @@ from typing import get_args
 
 from daskperf_tasks.errors import InputError
 from daskperf_tasks.model.ids import ENVIRONMENTS, Environment
+from daskperf_tasks.plan import limits
+from daskperf_tasks.plan.known import Registry
 from daskperf_tasks.plan.matrix import Matrix, WorkloadRow
 from daskperf_tasks.plan.matrix_text import render
+from daskperf_tasks.plan.override_n import with_n
 
 
 def apply(
     matrix: Matrix,
     *,
+    registry: Registry,
     n: Sequence[int] | None = None,
     repeats: int | None = None,
     rounds: int | None = None,
@@ -24,10 +28,17 @@ def apply(
 ) -> Matrix:
     """Return the matrix with the given changes; its text is that of the changed matrix.
 
+    The limits are those of a matrix file: :mod:`daskperf_tasks.plan.limits`
+    and the workloads' own for their parameters.
+
     Parameters
     ----------
+    registry
+        Workloads by name.
     n
-        Values of the parameter ``n`` for the workloads that set it.
+        Values of the parameter ``n`` for the workloads that have it. Tables that
+        differ in nothing but ``n`` and ``units`` would then measure the same cell
+        twice: each value is taken by the table whose own ``n`` is nearest.
     repeats, rounds
         Instead of the matrix's; ``repeats`` also replaces those of single workloads.
     cells
@@ -38,18 +49,27 @@ def apply(
     Raises
     ------
     InputError
-        When a change says nothing (no workload sets ``n``), or leaves nothing.
+        Naming the option, its limits and what was found; or when a change says
+        nothing (no workload has ``n``), or leaves nothing.
     """
     if n is None and repeats is None and rounds is None and not cells and not environments:
         return matrix
     rows = matrix.workloads
+    for name, value, allowed in (
+        ("repeats", repeats, limits.REPEATS),
+        ("rounds", rounds, limits.ROUNDS),
+    ):
+        if value is not None and value not in allowed:
+            raise InputError(
+                f"option {name} is out of its limits",
+                where=f"--{name}, or {name} in the form",
+                expected=allowed.text,
+                found=limits.shown(value),
+            )
     if n is not None:
-        rows = _with_n(rows, n)
+        rows = with_n(rows, n, registry)
     if environments:
         rows = _only_environments(rows, environments)
-    for name, value in (("repeats", repeats), ("rounds", rounds)):
-        if value is not None and value < 1:
-            raise InputError(f"{name} must be 1 or more", found=str(value))
     if repeats is not None:
         rows = tuple(replace(row, repeats=None) for row in rows)
     changed = replace(
@@ -59,19 +79,39 @@ def apply(
         rounds=matrix.rounds if rounds is None else rounds,
         only=tuple(cells) if cells else matrix.only,
     )
+    _check_size(changed)
+    _check_distinct(changed)
     return replace(changed, text=render(changed))
 
 
-def _with_n(rows: tuple[WorkloadRow, ...], n: Sequence[int]) -> tuple[WorkloadRow, ...]:
-    values = tuple(dict.fromkeys(n))
-    if not values or any(isinstance(v, bool) or v < 1 for v in values):
-        raise InputError("n must be one or more numbers, each 1 or more", found=repr(list(n)))
-    if not any(name == "n" for row in rows for name, _ in row.params):
-        raise InputError("no workload of this matrix sets the parameter n", found=f"n={list(n)}")
-    return tuple(
-        replace(row, params=tuple((k, values if k == "n" else v) for k, v in row.params))
-        for row in rows
-    )
+def _check_size(matrix: Matrix) -> None:
+    cells = sum(row.cells for row in matrix.workloads)
+    for what, found, most in (
+        ("cells", cells, limits.CELLS),
+        ("blocks (cells times rounds)", cells * matrix.rounds, limits.BLOCKS),
+    ):
+        if found > most:
+            raise InputError(
+                f"with these options the matrix makes too many {what}",
+                where=matrix.name,
+                expected=f"at most {most:,}",
+                found=f"{found:,}",
+            )
+
+
+def _check_distinct(matrix: Matrix) -> None:
+    seen: set[object] = set()
+    for row in matrix.workloads:
+        for point in row.points():
+            for env in row.environments:
+                if (row.name, point, env) in seen:
+                    raise InputError(
+                        "with these options the matrix measures one cell in two of its tables",
+                        where=matrix.name,
+                        found=f"workload {row.name!r} with {dict(point)} in {env!r}",
+                        todo="choose the environments, or a matrix with one table for it",
+                    )
+                seen.add((row.name, point, env))
 
 
 def _only_environments(

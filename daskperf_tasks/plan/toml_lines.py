@@ -7,6 +7,7 @@ tell keys from values, and may trust that brackets and quotes are closed.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import Any
 
 #: Keys and, for elements of arrays of tables, their index: ``("workload", 0, "params", "n")``.
@@ -41,6 +42,8 @@ class _Scanner:
         self.at = 0
         self.lines: dict[Path, int] = {}
         self.counts: dict[Path, int] = {}
+        #: Where each line starts: counting the breaks anew for every key would be quadratic.
+        self.starts = [0, *(m.end() for m in re.finditer("\n", text))]
 
     def scan(self) -> dict[Path, int]:
         table: Path = ()
@@ -147,7 +150,7 @@ class _Scanner:
             self.at = match.end()
 
     def line(self) -> int:
-        return self.text.count("\n", 0, self.at) + 1
+        return bisect_right(self.starts, self.at)
 
 
 def line_of(lines: dict[Path, int], path: tuple[Any, ...]) -> int:

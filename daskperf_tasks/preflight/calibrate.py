@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from daskperf_tasks.analyse.normalise import MAX_RELATIVE_MAD, RULE, calibrate_index, index_of, mad
 from daskperf_tasks.cluster.by_source import Sent
-from daskperf_tasks.cluster.connect import LiveWorker, ask, describe, live_workers, open_client
+from daskperf_tasks.cluster.connect import LiveWorker, ask, live_workers, open_client
+from daskperf_tasks.cluster.reach import describe
 from daskperf_tasks.errors import ClusterError
 from daskperf_tasks.model.facts import Calibration, Lane, WorkerCalibration
 from daskperf_tasks.model.measured import Measured, Missing

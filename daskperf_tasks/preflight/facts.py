@@ -6,15 +6,10 @@ import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
+from daskperf_tasks.cluster.address import address_host
 from daskperf_tasks.cluster.by_source import Sent
-from daskperf_tasks.cluster.connect import (
-    address_host,
-    ask,
-    call,
-    describe,
-    live_workers,
-    open_client,
-)
+from daskperf_tasks.cluster.connect import ask, call, live_workers, open_client
+from daskperf_tasks.cluster.reach import describe
 from daskperf_tasks.errors import ClusterError
 from daskperf_tasks.model.facts import Lane, ProcessFacts, Role
 from daskperf_tasks.preflight.probe import process_facts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from daskperf_tasks.cluster.connect import address_host
+from daskperf_tasks.cluster.address import address_host
 from daskperf_tasks.model.facts import Finding, Lane, Level, ProcessFacts
 from daskperf_tasks.model.subject import Subject
 
@@ -49,7 +49,7 @@ def findings(
         *_layout(facts, lane),
         *_versions(facts),
         *(_subject(facts, subject) if subject is not None else ()),
-        *_nannies(facts, subject),
+        *_nannies(facts),
         *_hosts(facts),
         *_settings(facts),
         *_loopback(facts),
@@ -233,11 +233,11 @@ def _subject(facts: tuple[ProcessFacts, ...], subject: Subject) -> Iterator[Find
             )
 
 
-def _nannies(facts: tuple[ProcessFacts, ...], subject: Subject | None) -> Iterator[Finding]:
+def _nannies(facts: tuple[ProcessFacts, ...]) -> Iterator[Finding]:
     for worker in _workers(facts):
         if not worker.nanny:
             yield _finding(
-                "block" if subject is not None else "warn",
+                "block",
                 "no-nanny",
                 worker,
                 "a nanny, which restarts the worker's process",

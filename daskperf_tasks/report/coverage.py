@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from daskperf_tasks.model.ids import parse_cell_id
 from daskperf_tasks.model.measured import Missing
+from daskperf_tasks.model.plan import Plan
 from daskperf_tasks.model.results import CellState, CellSummary
+from daskperf_tasks.report.artifacts import MANIFEST
 from daskperf_tasks.report.inputs import ReportInputs
-from daskperf_tasks.report.spelling import one_line
+from daskperf_tasks.report.spelling import counted, one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +38,20 @@ class Coverage:
     gaps: tuple[CoverageRow, ...]
     #: Why nothing can be said; empty when it can.
     unknown: str = ""
+    #: Whether the run is in progress, or was abandoned: nothing of it was summarised yet.
+    open: bool = False
 
     @property
     def sentence(self) -> str:
         """The counts in one sentence."""
         if self.unknown:
             return f"Nothing is known of the cells: {self.unknown}."
+        if self.open:
+            return (
+                f"{counted(self.planned, 'cell')} planned, {self.missing} of them without a valid "
+                f"block so far; {self.blocks_valid} valid and {self.blocks_invalid} not valid "
+                f"blocks, {self.samples} samples, none summarised yet."
+            )
         return (
             f"{self.measured} of {self.planned} cells measured, {self.failed} failed, "
             f"{self.missing} missing; {self.blocks_valid} valid and {self.blocks_invalid} "
@@ -55,28 +65,7 @@ def coverage(inputs: ReportInputs) -> Coverage:
     if not cells and isinstance(inputs.plan, Missing):
         return _empty(unknown=f"there is no plan ({inputs.plan.missing})")
     if not cells and not isinstance(inputs.plan, Missing):
-        why = _reason(inputs)
-        rows = tuple(
-            CoverageRow(
-                label=f"{p.cell.label} ({p.cell.env})",
-                arm=arm,
-                state="missing",
-                reason=why,
-                required=p.required,
-            )
-            for p in inputs.plan.cells
-            for arm in inputs.plan.arms
-        )
-        return Coverage(
-            planned=len(rows),
-            measured=0,
-            failed=0,
-            missing=len(rows),
-            blocks_valid=sum(b.valid for b in inputs.blocks),
-            blocks_invalid=sum(not b.valid for b in inputs.blocks),
-            samples=0,
-            gaps=rows,
-        )
+        return _unsummarised(inputs, inputs.plan)
     states = [c.state for c in cells]
     return Coverage(
         planned=len(cells),
@@ -91,13 +80,54 @@ def coverage(inputs: ReportInputs) -> Coverage:
                 label=labelled(c),
                 arm=c.arm,
                 state=c.state,
-                reason=one_line(c.reason or "no reason was recorded"),
+                reason=one_line(c.reason or "no reason was recorded", 2000),
                 required=c.required,
             )
             for c in cells
             if c.state != "measured"
         ),
     )
+
+
+def _unsummarised(inputs: ReportInputs, plan: Plan) -> Coverage:
+    """Count the blocks themselves; figures there are none."""
+    going = is_open(inputs)
+    valid = [b for b in inputs.blocks if b.valid]
+    begun = {(b.cell_id, b.arm) for b in valid if b.measured} if going else set()
+    why = "not measured yet" if going else _reason(inputs)
+    rows = tuple(
+        CoverageRow(
+            label=f"{p.cell.label} ({p.cell.env})",
+            arm=arm,
+            state="missing",
+            reason=why,
+            required=p.required,
+        )
+        for p in plan.cells
+        for arm in plan.arms
+        if (p.cell_id, arm) not in begun
+    )
+    return Coverage(
+        planned=len(plan.cells) * len(plan.arms),
+        measured=0,
+        failed=0,
+        missing=len(rows),
+        blocks_valid=len(valid),
+        blocks_invalid=len(inputs.blocks) - len(valid),
+        samples=sum(len(b.measured) for b in valid),
+        gaps=rows,
+        open=going,
+    )
+
+
+def is_open(inputs: ReportInputs) -> bool:
+    """Whether a run was neither summarised nor closed: in progress, or abandoned."""
+    if isinstance(inputs.plan, Missing) or summarised(inputs):
+        return False
+    closing = ("analyse", "validate", "report", "publish", "notify")
+    if any(s.name in closing for s in inputs.stages):
+        return False
+    return all(entry.key != MANIFEST for entry in inputs.artifacts)
 
 
 def summarised(inputs: ReportInputs) -> tuple[CellSummary, ...]:
@@ -116,7 +146,7 @@ def _reason(inputs: ReportInputs) -> str:
         return "preflight forbade measuring"
     failed = [s for s in inputs.stages if s.outcome == "failed"]
     if failed:
-        return one_line(f"{failed[0].name} failed: {failed[0].error}")
+        return one_line(f"{failed[0].name} failed: {failed[0].error}", 2000)
     if inputs.blocks:
         return "the raw results were not summarised"
     return "planned only: nothing was measured"

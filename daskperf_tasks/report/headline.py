@@ -7,11 +7,16 @@ from typing import Literal
 
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.results import WheelPair
-from daskperf_tasks.report.coverage import coverage, labelled, summarised
+from daskperf_tasks.report.coverage import coverage, is_open, labelled, summarised
 from daskperf_tasks.report.inputs import ReportInputs
-from daskperf_tasks.report.spelling import counted, one_line
+from daskperf_tasks.report.spelling import brief, counted, one_line
 
-Colour = Literal["green", "red"]
+Colour = Literal["green", "red", "amber"]
+State = Literal["complete", "partial", "failed", "in progress or abandoned"]
+#: Reasons that are shown where there is little room.
+FEW = 6
+#: Letters of a reason that are kept in full.
+_WHOLE = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,13 +24,27 @@ class Headline:
     """Colour, one sentence, and the reasons for anything but green."""
 
     colour: Colour
-    state: Literal["complete", "partial", "failed"]
+    state: State
     title: str
+    #: In full, each on one line.
     reasons: tuple[str, ...]
+
+    def few(self, count: int = FEW) -> tuple[str, ...]:
+        """Return the first reasons cut to a line, then how many more there are."""
+        rest = len(self.reasons) - count
+        more = (f"and {counted(rest, 'more reason')}",) if rest > 0 else ()
+        return (*(brief(r) for r in self.reasons[:count]), *more)
+
+    @property
+    def cut(self) -> bool:
+        """Whether :meth:`few` leaves anything out."""
+        return self.few() != self.reasons
 
 
 def headline(inputs: ReportInputs) -> Headline:
     """Say how the night went, from the stage's decision or from the documents."""
+    if is_open(inputs):
+        return _open(inputs)
     derived = _derived(inputs)
     if inputs.state is None or inputs.green is None:
         return derived
@@ -33,7 +52,7 @@ def headline(inputs: ReportInputs) -> Headline:
         colour="green" if inputs.green else "red",
         state=inputs.state,
         title=_title(inputs, inputs.green, inputs.state),
-        reasons=tuple(one_line(r) for r in inputs.reasons),
+        reasons=tuple(one_line(r, _WHOLE) for r in inputs.reasons),
     )
 
 
@@ -44,16 +63,35 @@ def slower(inputs: ReportInputs) -> tuple[WheelPair, ...]:
     return tuple(v for v in inputs.verdicts.verdicts if v.verdict == "slower")
 
 
-def _derived(inputs: ReportInputs) -> Headline:
+def _open(inputs: ReportInputs) -> Headline:
+    cover = coverage(inputs)
+    return Headline(
+        colour="amber",
+        state="in progress or abandoned",
+        title=f"In progress or abandoned: {counted(cover.blocks_valid, 'valid block')} so far; "
+        f"`daskperf rebuild {inputs.run_id}` closes it",
+        reasons=tuple(_troubles(inputs)),
+    )
+
+
+def _troubles(inputs: ReportInputs) -> list[str]:
     reasons = [
-        one_line(f"{s.name} failed ({s.fault}): {s.error}")
+        one_line(f"{s.name} failed ({s.fault}): {s.error}", _WHOLE)
         for s in inputs.stages
         if s.outcome == "failed"
     ]
     if not isinstance(inputs.preflight, Missing):
-        reasons += [one_line(str(f)) for f in inputs.preflight.findings if f.level == "block"]
+        blocking = (f for f in inputs.preflight.findings if f.level == "block")
+        reasons += [one_line(str(f), _WHOLE) for f in blocking]
+    return reasons
+
+
+def _derived(inputs: ReportInputs) -> Headline:
+    reasons = _troubles(inputs)
     required = [c for c in summarised(inputs) if c.required and c.state != "measured"]
-    reasons += [one_line(f"{labelled(c)}, {c.arm}: {c.state}: {c.reason}") for c in required]
+    reasons += [
+        one_line(f"{labelled(c)}, {c.arm}: {c.state}: {c.reason}", _WHOLE) for c in required
+    ]
     if not isinstance(inputs.diagnosis, Missing):
         reasons += [
             f"{c.label}: wrong or lost results"
@@ -65,15 +103,16 @@ def _derived(inputs: ReportInputs) -> Headline:
         refused = True
         bad = [c for c in inputs.validation.checks if not c.success]
         reasons += [
-            one_line(f"validation: {c.name}: expected {c.expected}, found {c.found}") for c in bad
+            one_line(f"validation: {c.name}: expected {c.expected}, found {c.found}", _WHOLE)
+            for c in bad
         ] or ["validation failed"]
     cover = coverage(inputs)
     if cover.measured == 0 and not reasons:
-        reasons.append("nothing was measured")
+        reasons.append("nothing was summarised" if cover.samples else "nothing was measured")
     state: Literal["complete", "partial", "failed"] = "partial" if reasons else "complete"
     if cover.measured == 0 or refused:
         state = "failed"
-    reasons += [one_line(f"slower: {v.label}: {v.why}") for v in slower(inputs)]
+    reasons += [one_line(f"slower: {v.label}: {v.why}", _WHOLE) for v in slower(inputs)]
     return Headline(
         colour="red" if reasons else "green",
         state=state,
@@ -86,8 +125,11 @@ def _title(inputs: ReportInputs, green: bool, state: str) -> str:
     cover = coverage(inputs)
     if green:
         return f"Green: all {counted(cover.planned, 'cell')} measured and validated"
-    if cover.unknown or cover.measured == 0:
+    if cover.unknown or not (cover.measured or cover.samples):
         return "Red: nothing was measured"
+    if not cover.measured:
+        blocks = counted(cover.blocks_valid, "valid block")
+        return f"Red: {blocks}, but nothing was summarised"
     slow = slower(inputs)
     if slow and state == "complete":
         return f"Red: {counted(len(slow), 'cell')} slower than the reference"

@@ -30,6 +30,7 @@ from daskperf_tasks.report.tables import (
     pair_tables,
 )
 from daskperf_tasks.report.verdicts import (
+    ratio_note,
     verdict_basis,
     verdict_groups,
     verdict_summary,
@@ -92,6 +93,7 @@ def report_html(inputs: ReportInputs) -> str:
         cell_load_rows=[(labels.cell(i), d) for i, d in sorted(load.items())],
         verdicts=verdict_groups(inputs),
         verdict_summary=verdict_summary(inputs),
+        ratio_note=ratio_note(inputs),
         artifacts=sort_artifacts(inputs.artifacts),
         tables=list(zip(tables, charts, strict=True)),
         first_rows=FIRST_ROWS,

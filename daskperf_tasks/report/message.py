@@ -18,9 +18,7 @@ def message(inputs: ReportInputs) -> str:
     """Write the message as plain text of a few lines."""
     head = headline(inputs)
     lines = [f"daskperf {head.title}"]
-    lines += [f"- {one_line(r, 200)}" for r in head.reasons[:REASONS]]
-    if len(head.reasons) > REASONS:
-        lines.append(f"- and {len(head.reasons) - REASONS} more reasons")
+    lines += [f"- {r}" for r in head.few(REASONS)]
     lines.append(coverage(inputs).sentence)
     wheel = wheel_answer(inputs).sentence
     if not isinstance(inputs.verdicts, Missing) and (seen := visible_note(inputs.verdicts)):

@@ -28,6 +28,7 @@ from daskperf_tasks.report.tables import (
     pair_tables,
 )
 from daskperf_tasks.report.verdicts import (
+    ratio_note,
     verdict_basis,
     verdict_rows,
     verdict_summary,
@@ -87,6 +88,8 @@ def _head(inputs: ReportInputs) -> list[str]:
         for v in verdict_rows(inputs)
     ]
     lines += _table(("verdict", "cell", "tonight / before", "smallest visible", "why"), rows)
+    if note := ratio_note(inputs):
+        lines += [f"{note[0].upper()}{note[1:]}.", ""]
     lines += [escaped(verdict_basis(inputs)), ""]
     lines += ["## Coverage", "", cover.sentence, ""]
     gaps = [(g.label, g.arm, g.state, "yes" if g.required else "no", g.reason) for g in cover.gaps]

@@ -113,6 +113,26 @@ def one_line(text: str, limit: int = 400) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
+#: A reason as it stands where there is little room; notes and report have it whole.
+BRIEF = 160
+
+
+def brief(text: str) -> str:
+    """Cut a reason to one line for a banner, a terminal or a message.
+
+    Examples
+    --------
+    >>> brief("a" * 200)[-4:], len(brief("a " * 200)), brief("short")
+    ('aaa…', 158, 'short')
+    """
+    flat = one_line(text, 10 * BRIEF)
+    if len(flat) <= BRIEF:
+        return flat
+    kept = flat[: BRIEF - 1]
+    whole = kept[: kept.rfind(" ")] if " " in kept[BRIEF // 2 :] else kept
+    return whole.rstrip(" ,;:") + "…"
+
+
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """Write a count with its noun.
 

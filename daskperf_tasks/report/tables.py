@@ -207,6 +207,6 @@ def confidence_note(tables: tuple[PairTable, ...]) -> str:
     span = f"{low:.0%}" if low == high else f"{low:.0%} to {high:.0%}"
     return (
         f"Figures are medians over repeats with distribution-free intervals; their coverage is "
-        f"{span}, as much as the number of blocks allows. Ratios are remote / local with 95 % "
-        "bootstrap intervals over blocks."
+        f"{span}, as much as the number of blocks allows. Ratios are the "
+        "remote median / the local median with 95 % bootstrap intervals over blocks."
     )

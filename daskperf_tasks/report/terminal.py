@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -15,9 +16,11 @@ from daskperf_tasks.report.inputs import ReportInputs
 from daskperf_tasks.report.machine import machine
 from daskperf_tasks.report.spelling import one_line
 from daskperf_tasks.report.tables import expected, pair_tables
-from daskperf_tasks.report.verdicts import verdict_rows, verdict_summary, wheel_answer
+from daskperf_tasks.report.verdicts import ratio_note, verdict_rows, verdict_summary, wheel_answer
 
-_CODES = {"green": "32;1", "red": "31;1", "dim": "2", "bold": "1"}
+#: Each local environment has one remote counterpart, so it need not be named.
+_COUNTERPART = re.compile(r" \| remote[a-z-]*\)$")
+_CODES = {"green": "32;1", "red": "31;1", "amber": "33;1", "dim": "2", "bold": "1"}
 
 
 def terminal_summary(inputs: ReportInputs, width: int = 100, *, colour: bool = False) -> str:
@@ -35,7 +38,7 @@ def terminal_summary(inputs: ReportInputs, width: int = 100, *, colour: bool = F
     width = max(40, width)
     head = headline(inputs)
     lines = [_paint(line, head.colour, colour) for line in _wrap(head.title, width)]
-    for reason in head.reasons:
+    for reason in head.few():
         lines += _wrap(reason, width, first="  - ", rest="    ")
     lines += ["", f"run {inputs.run_id}"]
     for name, text in (
@@ -63,23 +66,27 @@ def _metrics(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
     if not tables:
         return []
     rows: list[Sequence[str]] = [
-        ("cell (local | remote)", "local /s", "remote /s", "ratio", "/thread", "/eff.thr")
+        ("cell", "local /s", "remote /s", "ratio", "", "/thread", "/eff.thr")
     ]
     for t in tables:
         by_name = {r.name: r for r in t.rows}
         raw = by_name["throughput_per_s"]
         rows.append(
             (
-                t.short,
+                _COUNTERPART.sub(")", t.short),
                 raw.local.text,
                 raw.remote.text,
                 raw.ratio.text or "–",
+                raw.ratio.interval,
                 by_name["throughput_per_thread"].ratio.text or "–",
                 by_name["throughput_per_effective_thread"].ratio.text or "–",
             )
         )
     title = _paint("throughput, and remote / local", "bold", colour)
-    return ["", title, *_columns(rows, width, right=(1, 2, 3, 4, 5))]
+    if _width(rows) > width:  # the interval of the raw ratio is the first to go
+        rows = [[c for i, c in enumerate(row) if i != 4] for row in rows]
+        return ["", title, *_columns(rows, width, right=(1, 2, 3, 4, 5))]
+    return ["", title, *_columns(rows, width, right=(1, 2, 3, 5, 6))]
 
 
 def _verdicts(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
@@ -99,6 +106,7 @@ def _verdicts(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
         f"{title} ({basis.get(inputs.verdicts.basis, 'none')})",
         *_wrap(verdict_summary(inputs), width, first="  ", rest="  "),
         *_columns(table, width, right=(3,)),
+        *_wrap(ratio_note(inputs), width, first="  ", rest="  "),
     ]
 
 
@@ -139,6 +147,12 @@ def _columns(rows: Sequence[Sequence[str]], width: int, right: tuple[int, ...] =
         ]
         lines.append(("  " + "  ".join(parts)).rstrip()[:width])
     return lines
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    """Columns that a table takes when nothing in it is cut."""
+    widest = [max(len(_plain(row[i])) for row in rows) for i in range(len(rows[0]))]
+    return 2 + sum(widest) + 2 * (len(widest) - 1)
 
 
 def _cut(text: str, width: int) -> str:

@@ -159,6 +159,15 @@ def wheel_answer(inputs: ReportInputs) -> WheelAnswer:
     )
 
 
+def ratio_note(inputs: ReportInputs) -> str:
+    """Say what "tonight / before" is the ratio of; empty without verdicts."""
+    if isinstance(inputs.verdicts, Missing) or not inputs.verdicts.verdicts:
+        return ""
+    if inputs.verdicts.basis == "paired":
+        return "tonight / before is the centre of the ratios of the pairs of rounds"
+    return "tonight / before is the quotient of the two medians"
+
+
 def verdict_basis(inputs: ReportInputs) -> str:
     """Say how it was judged, or why there are no verdicts."""
     if isinstance(inputs.verdicts, Missing):

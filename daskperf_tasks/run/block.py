@@ -54,6 +54,8 @@ class Seen:
     fine: list[dict[str, float]] = field(default_factory=list)
     no_fine: Missing | None = None
     correctness: str = "not checked: the block ended before its first result"
+    #: Who came or went between two looks.
+    changed: str | None = None
     first: Look | None = None
     last: Look | None = None
     #: Whose code is running: for the blame when it raises.
@@ -99,9 +101,13 @@ def measure_block(
         store.put(stream, to_parquet(table))
     else:
         stream = seen.lost_rows or Missing(missing="the block ended before its first repeat")
+    threads, processes = env.shape(members_before)
     invalid = (
-        protocol.membership_change(members_before, members_after)
+        _at("start", env.layout_fault(members_before))
         or trouble
+        or seen.changed
+        or protocol.membership_change(members_before, members_after)
+        or _at("end", env.layout_fault(members_after))
         or protocol.disturbed(load, spec.max_foreign_cores)
     )
     texts = dict.fromkeys([*env.warnings, *(str(w.message) for w in caught)])
@@ -116,8 +122,8 @@ def measure_block(
         request_hash=turn.planned.request_hash,
         started_at=began,
         ended_at=_now(),
-        threads=env.threads,
-        processes=env.processes,
+        threads=threads,
+        processes=processes,
         outcome=outcome,
         invalid_reason=invalid,
         correctness=seen.correctness,
@@ -190,6 +196,7 @@ def one_repeat(
     before, after = seen.last, env.look()
     assert before is not None  # the first look is taken before the first repeat
     seen.last = after
+    seen.changed = seen.changed or protocol.membership_change(before.members, after.members)
     used = between(before, after)
     seen.fault = "product"
     checked = workload.check(results, dict(request.params), units=request.units, seed=request.seed)
@@ -271,6 +278,10 @@ def _host_look(env: RunEnvironment, seen: Seen) -> host_load.HostLook:
         except (BlockTimeLimit, Exception):
             look = None
     return host_load.look(time.time(), family + (look.others_cpu_s if look else 0.0))
+
+
+def _at(end: str, fault: str | None) -> str | None:
+    return None if fault is None else f"{fault} at the {end} of the block"
 
 
 def _below_run(key: str) -> str:

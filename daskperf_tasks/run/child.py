@@ -113,10 +113,17 @@ class Child:
         event: dict[str, Any] = json.loads(line)
         return event
 
-    def end(self) -> int:
-        """Wait for the exit, kill what is left of the group; return the exit code."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
+    def end(self) -> int | None:
+        """Wait for the exit, kill what is left of the group.
+
+        Returns the exit code (negative: the signal), or None when the process
+        had to be killed because it did not leave.
+        """
+        try:
             self._process.wait(_CLOSE_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return None
         return self.kill()
 
     def kill(self) -> int:

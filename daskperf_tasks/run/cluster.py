@@ -5,19 +5,29 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from daskperf_tasks.collect.host_load import machine_id
 from daskperf_tasks.collect.task_stream import TaskRow
 from daskperf_tasks.collect.workers import cluster_workers
-from daskperf_tasks.errors import ClusterError, DeployError
+from daskperf_tasks.errors import ClusterError
 from daskperf_tasks.model.block import Member
-from daskperf_tasks.model.ids import Environment
+from daskperf_tasks.model.ids import Environment, Side
 from daskperf_tasks.model.measured import Measured, Missing
 from daskperf_tasks.run import probes
+from daskperf_tasks.run.layout import expected_workers, layout_fault, pinned
 from daskperf_tasks.run.look import MIB, Look
 from daskperf_tasks.run.spec import RoundSpec
+from daskperf_tasks.run.worker_wheels import check_answer
 from daskperf_tasks.workloads.protocol import Built
+
+#: Name, id, threads and address of a worker, from the scheduler.
+WorkerRow = tuple[str, str, int, str]
+
+
+class WorkersMissing(ClusterError):
+    """The workers are not those that the round needs, however long one waits."""
 
 
 class Connection:
@@ -32,9 +42,13 @@ class Connection:
         #: Index of the next task row on the scheduler; None before the first look.
         self._index: int | None = None
         self.removed: set[str] = set()
+        side: Side = "remote" if cluster is None else "local"
+        self.expected = expected_workers(spec, side)
+        #: Ids of worker processes that were seen to import the subject.
+        self._checked: set[str] = set()
 
     @classmethod
-    def local(cls, spec: RoundSpec) -> Connection:
+    def local(cls, spec: RoundSpec, patience_s: float) -> Connection:
         """Start a local cluster with the lane's layout."""
         from distributed import Client, LocalCluster
 
@@ -56,10 +70,10 @@ class Connection:
                     expected=f"{spec.layout.workers} workers within {spec.open_timeout_s:g} s",
                     found=f"{type(err).__name__}: {err}",
                 ) from err
-            return cls(client, spec, cluster)._ready(caught)
+            return cls(client, spec, cluster)._ready(caught, patience_s)
 
     @classmethod
-    def remote(cls, spec: RoundSpec) -> Connection:
+    def remote(cls, spec: RoundSpec, patience_s: float) -> Connection:
         """Connect to the lane's scheduler."""
         from distributed import Client
 
@@ -84,13 +98,13 @@ class Connection:
                     found=f"{type(err).__name__}: {err}",
                     todo="check that it runs and that this host may connect to it",
                 ) from err
-            return cls(client, spec)._ready(caught)
+            return cls(client, spec)._ready(caught, patience_s)
 
-    def _ready(self, caught: list[warnings.WarningMessage]) -> Connection:
+    def _ready(self, caught: list[warnings.WarningMessage], patience_s: float) -> Connection:
         try:
-            self._wait_for_workers()
+            self._wait_for_workers(patience_s)
             self._wait_until_idle()
-            self._check_subject()
+            self.make_ready(patience_s)
             self._drop_slots()
         except BaseException:
             self.close()
@@ -98,18 +112,40 @@ class Connection:
         self.warnings = tuple(dict.fromkeys(str(w.message) for w in caught))
         return self
 
-    def _wait_for_workers(self) -> None:
-        wanted = self.spec.layout.workers
-        try:
-            self.client.wait_for_workers(wanted, timeout=self.spec.open_timeout_s)
-        except TimeoutError as err:
-            raise ClusterError(
-                "workers are missing",
-                where=self.spec.scheduler or "local cluster",
-                expected=f"{wanted} workers within {self.spec.open_timeout_s:g} s",
-                found=", ".join(m.name for m in self.members()) or "none",
-                todo="check the workers' logs; a worker that keeps dying is restarted by its nanny",
-            ) from err
+    def make_ready(self, patience_s: float) -> None:
+        """Wait for the round's workers, and look at the wheel of those that are new.
+
+        Raises
+        ------
+        WorkersMissing
+            When others than these are there after ``patience_s`` seconds.
+        ClusterError, DeployError
+            When one serves another wheel; when it cannot import the right one.
+        """
+        rows = self._wait_for_workers(patience_s)
+        if any(worker_id not in self._checked for _, worker_id, _, _ in rows):
+            self._check_subject(rows)
+
+    def _wait_for_workers(self, patience_s: float) -> list[WorkerRow]:
+        deadline = time.monotonic() + patience_s
+        while True:
+            rows: list[WorkerRow] = self._scheduler_look(None)["members"]
+            members = _members(rows)
+            fault = layout_fault(members, self.expected)
+            if fault is None:
+                self.expected = pinned(members) if len(members) > 0 else self.expected
+                return rows
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+        raise WorkersMissing(
+            fault,
+            where="local cluster" if self.cluster else self.spec.scheduler,
+            expected=f"{len(self.expected)} workers within {patience_s:.0f} s",
+            found=", ".join(f"{m.name} ({m.nthreads} threads)" for m in members) or "none",
+            todo="check the workers' logs; a worker that keeps dying is restarted by its nanny, "
+            "one whose nanny is gone must be started again",
+        )
 
     def _wait_until_idle(self) -> None:
         """Restart workers that still run tasks of a measuring process that is gone."""
@@ -123,30 +159,22 @@ class Connection:
                 break
             time.sleep(0.1)
         self.client.restart_workers(busy, timeout=self.spec.open_timeout_s)
-        self._wait_for_workers()
+        self._wait_for_workers(self.spec.open_timeout_s)
 
-    def _check_subject(self) -> None:
-        name = self.spec.import_name
-        if not name:
+    def _check_subject(self, rows: list[WorkerRow]) -> None:
+        spec = self.spec
+        if not spec.import_name:
             return
         answers = self.client.run(
-            probes.worker_subject, import_name=name, on_error="return", nanny=False
+            probes.worker_subject,
+            import_name=spec.import_name,
+            sha256=spec.subject_sha256 if spec.wheel_folder else "",
+            workers=[address for *_, address in rows],
+            on_error="return",
         )
-        for address, answer in answers.items():
-            if isinstance(answer, BaseException):
-                raise DeployError(
-                    f"{name} cannot be imported on a worker",
-                    where=address,
-                    found=f"{type(answer).__name__}: {answer}",
-                )
-            if answer[0] != self.spec.subject_version:
-                raise DeployError(
-                    f"a worker imports another version of {name}",
-                    where=f"{address}: {answer[1]}",
-                    expected=self.spec.subject_version,
-                    found=answer[0],
-                    todo="deploy again; a worker that joined later does not have the wheel",
-                )
+        for name, worker_id, _, address in rows:
+            check_answer(spec, name, address, answers.get(address))
+            self._checked.add(worker_id)
 
     def _drop_slots(self) -> None:
         self.client.run(probes.drop_slot)
@@ -167,6 +195,8 @@ class Connection:
         scheduler = self._scheduler_look(self._index)
         self._index = scheduler["index"]
         workers = self.client.run(probes.worker_look, on_error="ignore")
+        # The scheduler may not know yet that a worker has gone.
+        there = [row for row in scheduler["members"] if row[3] in workers]
         names = {address: name for name, _, _, address in scheduler["members"]}
         here = machine_id()
         in_client = scheduler["pid"] == os.getpid() and scheduler["machine"] == here
@@ -175,7 +205,7 @@ class Connection:
             others = sum(w["cpu_s"] for w in workers.values() if w["machine"] == here)
             others += scheduler["cpu_s"] if scheduler["machine"] == here else 0.0
         return Look(
-            members=_members(scheduler["members"]),
+            members=_members(there),
             worker_cpu_s={w["id"]: w["cpu_s"] for w in workers.values()},
             scheduler_cpu_s=Missing(missing="the local cluster's scheduler runs in the client")
             if in_client
@@ -227,14 +257,25 @@ class ClusterEnvironment:
         self._options: dict[str, Any] = {}
         self._futures: list[Any] = []
         self._address = ""
-        members = connection.members()
-        self.processes = 1 if env == "remote-threads" else len(members)
-        if env == "remote-threads":
-            self.threads = members[0].nthreads
-        elif env == "remote-processes":
-            self.threads = len(members)
-        else:
-            self.threads = sum(m.nthreads for m in members)
+        #: Name of the worker that the tasks are bound to.
+        self._only = ""
+
+    def shape(self, members: Sequence[Member]) -> tuple[int, int]:
+        """Return how many tasks can run at once on these workers, and in how many processes."""
+        if self._env == "remote-threads":
+            threads = [m.nthreads for m in members if self._only in (m.name, "")]
+            return (threads[0], 1) if threads else (0, 0)
+        if self._env == "remote-processes":
+            return len(members), len(members)
+        return sum(m.nthreads for m in members), len(members)
+
+    def layout_fault(self, members: Sequence[Member]) -> str | None:
+        """Say how these workers differ from the round's; tasks for one need the others too."""
+        return layout_fault(members, self._connection.expected)
+
+    def make_ready(self, patience_s: float) -> None:
+        """Wait for the round's workers; see :meth:`Connection.make_ready`."""
+        self._connection.make_ready(patience_s)
 
     @property
     def subject_version(self) -> str:
@@ -252,6 +293,7 @@ class ClusterEnvironment:
         if self._env == "remote-threads":
             info = connection.client.scheduler_info(n_workers=-1)["workers"]
             self._address = min(info, key=lambda a: str(info[a]["name"]))
+            self._only = str(info[self._address]["name"])
             self._options = {"workers": [self._address], "allow_other_workers": False}
             connection.watch()
         elif self._env == "remote-processes":
@@ -308,7 +350,7 @@ class ClusterEnvironment:
         return self._connection
 
 
-def _members(rows: list[tuple[str, str, int, str]]) -> tuple[Member, ...]:
+def _members(rows: list[WorkerRow]) -> tuple[Member, ...]:
     found = [Member(name=n, worker_id=i, nthreads=threads) for n, i, threads, _ in rows]
     return tuple(sorted(found, key=lambda m: m.name))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from daskperf_tasks.collect.task_stream import TaskRow
 from daskperf_tasks.model.block import Member
-from daskperf_tasks.model.ids import Environment, Side
-from daskperf_tasks.run.cluster import ClusterEnvironment, Connection
+from daskperf_tasks.model.ids import Environment, Side, side_of
+from daskperf_tasks.run.cluster import ClusterEnvironment, Connection, WorkersMissing
 from daskperf_tasks.run.look import Look
 from daskperf_tasks.run.single import ProcessesEnvironment, ThreadsEnvironment
 from daskperf_tasks.run.spec import RoundSpec
@@ -16,18 +17,23 @@ from daskperf_tasks.workloads.protocol import Built
 
 __all__ = ["Environments", "Look", "RunEnvironment", "TaskRow"]
 
+#: Seconds to wait for workers that have not come back in all the time there was.
+_MOMENT_S = 3.0
+
 
 class RunEnvironment(Protocol):
     """An open environment."""
 
-    @property
-    def threads(self) -> int:
-        """Tasks that can run at once."""
+    def shape(self, members: Sequence[Member]) -> tuple[int, int]:
+        """Return how many tasks can run at once on these workers, and in how many processes."""
         ...
 
-    @property
-    def processes(self) -> int:
-        """Processes that they run in."""
+    def layout_fault(self, members: Sequence[Member]) -> str | None:
+        """Say how these workers differ from those that a block needs."""
+        ...
+
+    def make_ready(self, patience_s: float) -> None:
+        """Wait until the workers are those that a block needs; see ``Environments.ready``."""
         ...
 
     @property
@@ -76,6 +82,8 @@ class Environments:
     spec: RoundSpec
     _open: dict[Environment, RunEnvironment] = field(default_factory=dict)
     _connections: dict[Side, Connection] = field(default_factory=dict)
+    #: Sides whose workers were waited for in vain.
+    _given_up: set[Side] = field(default_factory=set)
 
     def get(self, env: Environment) -> RunEnvironment:
         """Return the open environment, opening it if need be.
@@ -89,6 +97,32 @@ class Environments:
             self._open[env] = self._make(env)
         return self._open[env]
 
+    def ready(self, env: Environment) -> RunEnvironment:
+        """Return the open environment with all its workers there, each with the right wheel.
+
+        A worker that is missing is waited for, once in earnest: while it stays
+        away, the blocks after that wait only a moment.
+
+        Raises
+        ------
+        InfraError, ProductError
+            When it cannot be opened, a worker stays away or one too many is there,
+            or a worker imports another subject.
+        """
+        side = side_of(env)
+        try:
+            found = self.get(env)
+            found.make_ready(self._patience_s(side))
+        except WorkersMissing:
+            self._given_up.add(side)
+            raise
+        self._given_up.discard(side)
+        return found
+
+    def _patience_s(self, side: Side) -> float:
+        usual = self.spec.open_timeout_s
+        return min(_MOMENT_S, usual) if side in self._given_up else usual
+
     def _make(self, env: Environment) -> RunEnvironment:
         if env == "threads":
             return ThreadsEnvironment(self.spec)
@@ -100,7 +134,7 @@ class Environments:
         """Return the connection to a side's cluster, opening it if need be."""
         if side not in self._connections:
             opener = Connection.local if side == "local" else Connection.remote
-            self._connections[side] = opener(self.spec)
+            self._connections[side] = opener(self.spec, self._patience_s(side))
         return self._connections[side]
 
     def opened(self) -> dict[Environment, RunEnvironment]:

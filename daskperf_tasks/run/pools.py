@@ -22,6 +22,9 @@ from dask.utils import key_split
 
 from daskperf_tasks.collect.task_stream import TaskRow
 
+#: Seconds for the processes of a broken pool to end.
+_END_S = 5.0
+
 #: pid, thread, start (Unix time), seconds, CPU seconds of the thread.
 Timing = tuple[int, int, float, float, float]
 
@@ -132,6 +135,20 @@ class TimedProcessPool(ProcessPoolExecutor):
     def pids(self) -> tuple[int, ...]:
         """Return the ids of the processes, which are started on demand."""
         return tuple(sorted(self._processes or ()))
+
+    def ended_with(self) -> tuple[int, ...]:
+        """Return the exit codes of a broken pool's processes (negative: the signal).
+
+        It ends the others by SIGTERM, so all of them are waited for; a process
+        closes its pipes, which breaks the pool, a moment before it has a code.
+        """
+        processes = list((self._processes or {}).values())
+        deadline = time.monotonic() + _END_S
+        while True:
+            codes = [process.exitcode for process in processes]
+            if None not in codes or time.monotonic() > deadline:
+                return tuple(code for code in codes if code is not None)
+            time.sleep(0.01)
 
     def kill(self) -> None:
         """End the processes without waiting for their tasks."""

@@ -6,7 +6,6 @@ Sent by reference: daskperf's bare install is on every worker.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 import time
 from typing import Any
@@ -15,6 +14,7 @@ import psutil
 
 from daskperf_tasks.collect import fine_metrics
 from daskperf_tasks.collect.host_load import machine_id
+from daskperf_tasks.run.identity import Found, find_subject
 
 #: Name of the worker resource that stands for one task at a time in a process.
 SLOT = "daskperf-slot"
@@ -54,10 +54,9 @@ def _new_transfers(dask_worker: Any) -> int | None:
     return received if found or not log else None
 
 
-def worker_subject(dask_worker: Any, import_name: str) -> tuple[str, str]:
-    """Import the subject here; return its version and folder."""
-    module = importlib.import_module(import_name)
-    return str(getattr(module, "__version__", "unknown")), str(module.__file__)
+def worker_subject(dask_worker: Any, import_name: str, sha256: str) -> Found:
+    """Import the subject here; return what came."""
+    return find_subject(import_name, sha256)
 
 
 async def scheduler_look(dask_scheduler: Any, client_id: str, since: int | None) -> dict[str, Any]:

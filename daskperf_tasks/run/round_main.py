@@ -23,6 +23,7 @@ from daskperf_tasks.model.codec import loads
 from daskperf_tasks.run import sides
 from daskperf_tasks.run.block import failure_of, measure_block, write_block
 from daskperf_tasks.run.cluster import ClusterEnvironment
+from daskperf_tasks.run.done import unprofiled
 from daskperf_tasks.run.environments import Environments
 from daskperf_tasks.run.limits import BlockTimeLimit, limited
 from daskperf_tasks.run.pools import end_with_parent
@@ -60,10 +61,12 @@ def main(argv: list[str]) -> int:
             if not _one(turn, spec, registry, environments, store, events):
                 return FRESH_PLEASE
         events.send("sides")
+        cells = unprofiled(spec, store)
+        sides.open_for(cells, environments)
         sides.describe(spec, environments, store)
-        if spec.round.profile:
-            events.send("profile", limit_s=sum(t.planned.request.timeout_s for t in spec.turns))
-            sides.profile(spec, environments, registry, store)
+        if cells:
+            events.send("profile", limit_s=sum(c.request.timeout_s for c in cells))
+            sides.profile(cells, spec, environments, registry, store)
     finally:
         events.send("closing")
         environments.close()
@@ -92,7 +95,7 @@ def _one(
                 found=found,
                 todo="plan again, or install what brings the workload",
             )
-        env = environments.get(env_name)
+        env = environments.ready(env_name)
     except Exception as err:
         fault = "infra" if isinstance(err, OSError) else "harness"
         print(traceback.format_exc(), flush=True)
@@ -122,6 +125,7 @@ def _harmless(result: BlockResult) -> bool:
     outcome = result.outcome
     return (
         isinstance(outcome, Failure)
+        and outcome.fault != "infra"
         and outcome.error_type != "BrokenProcessPool"
         and result.invalid_reason is None
     )

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import tempfile
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from daskperf_tasks.collect.fingerprint import fingerprint
 from daskperf_tasks.collect.workers import workers_document
 from daskperf_tasks.model.ids import Side, side_of
+from daskperf_tasks.model.plan import PlannedCell
 from daskperf_tasks.run.cluster import ClusterEnvironment
+from daskperf_tasks.run.done import report_key
 from daskperf_tasks.run.environments import Environments
 from daskperf_tasks.run.limits import BlockTimeLimit, limited
 from daskperf_tasks.run.protocol import GC_POLICY
-from daskperf_tasks.run.spec import RoundSpec, Turn
+from daskperf_tasks.run.spec import RoundSpec
 from daskperf_tasks.store.keys import run_key
 from daskperf_tasks.store.protocol import ArtifactStore
 
@@ -58,51 +61,66 @@ def topology(spec: RoundSpec, side: Side) -> str:
     return f"{text} on the driver's host (local cluster; pools of the same sizes)"
 
 
+def open_for(cells: Sequence[PlannedCell], environments: Environments) -> None:
+    """Open the environments of cells; what cannot be opened stays closed, the log says why."""
+    for env in sorted({c.cell.env for c in cells}):
+        try:
+            environments.ready(env)
+        except Exception:
+            print(f"{env} cannot be opened for the profiled pass:\n{traceback.format_exc()}")
+            environments.drop(env)
+
+
 def profile(
-    spec: RoundSpec, environments: Environments, registry: dict[str, Any], store: ArtifactStore
+    cells: Sequence[PlannedCell],
+    spec: RoundSpec,
+    environments: Environments,
+    registry: dict[str, Any],
+    store: ArtifactStore,
 ) -> None:
-    """Run every distributed cell once more under Dask's performance report, a file a side.
+    """Run distributed cells once more under Dask's performance report, a file a side.
 
     The report is inline: it opens without the internet. What is computed here
     is no sample. A side whose profile fails goes without; the log says why.
     """
     for side in _SIDES:
-        key = run_key(spec.run_id, side, "performance_report.html")
-        turns = [
-            t
-            for t in spec.turns
-            if side_of(t.planned.cell.env) == side
-            and isinstance(environments.opened().get(t.planned.cell.env), ClusterEnvironment)
+        here = [
+            c
+            for c in cells
+            if side_of(c.cell.env) == side
+            and isinstance(environments.opened().get(c.cell.env), ClusterEnvironment)
         ]
-        if turns and not store.exists(key):
+        if here:
             try:
-                store.put(key, _report(turns, environments, registry))
+                store.put(report_key(spec, side), _report(here, environments, registry))
             except (BlockTimeLimit, Exception):
                 print(f"no performance report of the {side} side:\n{traceback.format_exc()}")
 
 
-def _report(turns: list[Turn], environments: Environments, registry: dict[str, Any]) -> bytes:
+def _report(
+    cells: list[PlannedCell], environments: Environments, registry: dict[str, Any]
+) -> bytes:
     from distributed import performance_report
 
-    first = environments.get(turns[0].planned.cell.env)
-    assert isinstance(first, ClusterEnvironment)  # the caller chose such turns
+    first = environments.get(cells[0].cell.env)
+    assert isinstance(first, ClusterEnvironment)  # the caller chose such cells
     with tempfile.TemporaryDirectory(prefix="daskperf-") as folder:
         file = Path(folder, "report.html")
         with (
             first.connection.client.as_current(),
             performance_report(filename=str(file), mode="inline"),
         ):
-            for turn in turns:
+            for planned in cells:
                 try:
-                    _once(turn, environments, registry)
-                except Exception as err:  # its block says so already; the others go on
-                    print(f"profile: {turn.planned.cell_id}: {type(err).__name__}: {err}")
+                    _once(planned, environments, registry)
+                except Exception as err:  # its block was valid; the others go on
+                    print(f"profile: {planned.cell_id}: {type(err).__name__}: {err}")
         return file.read_bytes()
 
 
-def _once(turn: Turn, environments: Environments, registry: dict[str, Any]) -> None:
-    request = turn.planned.request
-    env = environments.get(turn.planned.cell.env)
+def _once(planned: PlannedCell, environments: Environments, registry: dict[str, Any]) -> None:
+    request = planned.request
+    env = environments.get(planned.cell.env)
     built = registry[request.workload].build(
         dict(request.params), units=request.units, seed=request.seed
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import socket
 import time
+from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ import psutil
 
 from daskperf_tasks.collect.host_load import processes_cpu_s
 from daskperf_tasks.collect.workers import pool_worker
-from daskperf_tasks.errors import DeployError, HarnessError
+from daskperf_tasks.errors import ClusterError, DeployError, HarnessError
 from daskperf_tasks.model.block import Member
 from daskperf_tasks.model.measured import Missing
+from daskperf_tasks.run.deaths import killed_from_outside
+from daskperf_tasks.run.identity import find_subject, same_version, versions_in
 from daskperf_tasks.run.look import MIB, Look
 from daskperf_tasks.run.pools import TimedProcessPool, TimedThreadPool
 from daskperf_tasks.run.spec import RoundSpec
@@ -39,25 +42,25 @@ def check_driver(spec: RoundSpec) -> str:
     """
     if not spec.import_name:
         return spec.subject_version
-    try:
-        module = importlib.import_module(spec.import_name)
-    except ImportError as err:
+    found = find_subject(spec.import_name, Path(spec.wheel_folder).name)
+    if found.error is not None:
         raise DeployError(
             f"{spec.import_name} cannot be imported on the driver's host",
             where=spec.wheel_folder or "the driver's environment",
-            found=f"{type(err).__name__}: {err}",
-        ) from err
-    version = str(getattr(module, "__version__", "unknown"))
-    file = Path(str(module.__file__)).resolve()
+            found=found.error,
+        )
+    file = Path(found.location).resolve()
     inside = not spec.wheel_folder or Path(spec.wheel_folder).resolve() in file.parents
-    if version != spec.subject_version or not inside:
+    versions = versions_in(spec.wheel_folder) if spec.wheel_folder and inside else found.versions
+    if not inside or not any(same_version(v, spec.subject_version) for v in versions):
         raise HarnessError(
             "the measuring process imports another wheel than it was told to measure",
             where=str(file),
-            expected=f"{spec.import_name} {spec.subject_version} in {spec.wheel_folder}",
-            found=f"{spec.import_name} {version}",
+            expected=f"{spec.import_name} {spec.subject_version} in "
+            f"{spec.wheel_folder or 'its environment'}",
+            found=f"{spec.import_name} {' or '.join(versions) or 'of no known version'}",
         )
-    return version
+    return spec.subject_version
 
 
 class _SingleMachine:
@@ -73,6 +76,9 @@ class _SingleMachine:
         """Nothing can get lost unnoticed."""
         return None
 
+    def make_ready(self, patience_s: float) -> None:
+        """Nobody to wait for."""
+
 
 class ThreadsEnvironment(_SingleMachine):
     """The threaded scheduler: one process, as many threads as a lane worker has."""
@@ -81,7 +87,6 @@ class ThreadsEnvironment(_SingleMachine):
         import dask.threaded
 
         self.threads = spec.layout.threads
-        self.processes = 1
         self.subject_version = check_driver(spec)
         self._get = dask.threaded.get
         self._pool = TimedThreadPool(self.threads)
@@ -113,6 +118,14 @@ class ThreadsEnvironment(_SingleMachine):
             fine=_NO_FINE,
         )
 
+    def shape(self, members: Sequence[Member]) -> tuple[int, int]:
+        """Return the pool's threads, in this process."""
+        return self.threads, 1
+
+    def layout_fault(self, members: Sequence[Member]) -> str | None:
+        """A pool of threads is whole as long as its process lives."""
+        return None
+
     def members(self) -> tuple[Member, ...]:
         """Return this process."""
         return (Member(name="driver", worker_id=str(os.getpid()), nthreads=self.threads),)
@@ -133,7 +146,7 @@ class ProcessesEnvironment(_SingleMachine):
     def __init__(self, spec: RoundSpec) -> None:
         import dask.multiprocessing
 
-        self.threads = self.processes = spec.layout.workers
+        self.processes = spec.layout.workers
         self.subject_version = check_driver(spec)
         self._get = dask.multiprocessing.get
         self._pool = TimedProcessPool(self.processes)
@@ -145,14 +158,20 @@ class ProcessesEnvironment(_SingleMachine):
 
         # The scheduler fuses by itself unless told not to, whatever compute is told.
         get = partial(self._get, optimize_graph=built.optimize_graph)
-        result: tuple[Any, ...] = dask.compute(
-            *built.collections,
-            scheduler=get,
-            pool=self._pool,
-            chunksize=1,
-            optimize_graph=built.optimize_graph,
-            traverse=False,
-        )
+        try:
+            result: tuple[Any, ...] = dask.compute(
+                *built.collections,
+                scheduler=get,
+                pool=self._pool,
+                chunksize=1,
+                optimize_graph=built.optimize_graph,
+                traverse=False,
+            )
+        except BrokenProcessPool as err:
+            how = killed_from_outside(self._pool.ended_with())
+            if how is None:
+                raise
+            raise ClusterError(f"a process of the pool was {how}") from err
         return result
 
     def look(self) -> Look:
@@ -169,6 +188,16 @@ class ProcessesEnvironment(_SingleMachine):
             transfer_bytes=_NO_TRANSFER,
             fine=_NO_FINE,
         )
+
+    def shape(self, members: Sequence[Member]) -> tuple[int, int]:
+        """Return the processes that are there, a thread each."""
+        return len(members), len(members)
+
+    def layout_fault(self, members: Sequence[Member]) -> str | None:
+        """Say that processes of the pool are missing."""
+        if len(members) == self.processes:
+            return None
+        return f"the pool has {len(members)} of {self.processes} processes"
 
     def members(self) -> tuple[Member, ...]:
         """Return the processes."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from daskperf_tasks.model.block import BlockResult
 from daskperf_tasks.model.codec import Stored
+from daskperf_tasks.model.facts import LaneWorker
 from daskperf_tasks.model.ids import Arm
 from daskperf_tasks.model.plan import Plan, PlannedCell, Round
 from daskperf_tasks.model.subject import Subject
@@ -50,7 +51,7 @@ class RoundSpec(Stored):
     turns: tuple[Turn, ...]
     max_attempts: int
     subject_sha256: str
-    #: Version that every measured process must import.
+    #: Version in the metadata of the wheel that every measured process must import.
     subject_version: str
     import_name: str
     #: Address of the remote cluster's scheduler; empty when no cell is remote.
@@ -65,6 +66,11 @@ class RoundSpec(Stored):
     #: More of others' work than this on the driver's host (cores) makes a block invalid;
     #: None: it is only recorded.
     max_foreign_cores: float | None = None
+    #: The lane's workers, all of which each remote block needs; empty: any workers, in
+    #: number and threads as ``layout`` says.
+    workers: tuple[LaneWorker, ...] = ()
+    #: All cells of the round, measured already or not, for the profiled pass.
+    cells: tuple[PlannedCell, ...] = ()
 
     @property
     def arm(self) -> Arm:
@@ -84,6 +90,7 @@ def round_spec(
     blocks: Iterable[BlockResult] = (),
     open_timeout_s: float = 60.0,
     max_foreign_cores: float | None = None,
+    workers: Iterable[LaneWorker] = (),
 ) -> RoundSpec:
     """Return the spec of a round.
 
@@ -92,6 +99,10 @@ def round_spec(
     blocks
         What the ledger holds of this run already: cells with a valid block in
         this round are left out, the others go on with their next attempt.
+    workers
+        The lane's workers as preflight found them, by name and threads. A
+        remote block that one of them is missing from, or that others joined,
+        does not count.
     """
     turns = tuple(
         Turn(planned=plan.cell(cell_id), attempt=attempt)
@@ -112,4 +123,6 @@ def round_spec(
         layout=layout,
         open_timeout_s=open_timeout_s,
         max_foreign_cores=max_foreign_cores,
+        workers=tuple(workers),
+        cells=tuple(plan.cell(cell_id) for cell_id in round_.order),
     )

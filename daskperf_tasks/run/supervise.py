@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from daskperf_tasks.model.block import BlockResult, Failure, Outcome, Success, Timeout
-from daskperf_tasks.model.codec import dumps, loads
+from daskperf_tasks.model.block import Failure, Outcome, Success, Timeout
+from daskperf_tasks.model.codec import dumps
 from daskperf_tasks.run.block import Fault, write_block
 from daskperf_tasks.run.child import Child
+from daskperf_tasks.run.deaths import killed_from_outside, signal_name
+from daskperf_tasks.run.done import last_block, read_block, unprofiled
 from daskperf_tasks.run.progress import block_line
 from daskperf_tasks.run.round_main import FRESH_PLEASE
 from daskperf_tasks.run.spec import GRACE_S, RoundSpec, Turn
 from daskperf_tasks.run.unmeasured import unmeasured_block
-from daskperf_tasks.store.keys import block_file, run_key
+from daskperf_tasks.store.keys import run_key
 from daskperf_tasks.store.protocol import ArtifactStore
 
 #: Seconds to start, import and read the spec.
@@ -48,7 +49,8 @@ def run_round(spec: RoundSpec, *, store: ArtifactStore, log: Log) -> RoundReport
     at its limit and becomes a ``Timeout``, one whose process dies a
     ``Failure``; the others go on in a fresh process. Cells whose block does not
     count are measured again until ``spec.max_attempts``. Called again after a
-    crash, it goes on where the store says.
+    crash, it goes on where the store says; with nothing left to measure it still
+    makes a profiled pass that is missing (:func:`daskperf_tasks.run.done.unprofiled`).
 
     Parameters
     ----------
@@ -64,7 +66,12 @@ def run_round(spec: RoundSpec, *, store: ArtifactStore, log: Log) -> RoundReport
     while todo:
         _one_pass(spec, store, log, todo)
         todo = _fresh_turns(spec, store, todo)
-    finals = [_last(spec, store, turn) for turn in spec.turns]
+    if unprofiled(spec, store):
+        # The process that measured last ended before it came to that.
+        path, ended = _process(spec, store, log, [])
+        if ended is not None:
+            log(f"round {spec.round.index + 1}: {ended.says()}; see {path}")
+    finals = [last_block(spec, store, turn.planned.cell_id) for turn in spec.turns]
     valid = sum(b is not None and b.valid for b in finals)
     failed = sum(b is None or not isinstance(b.outcome, Success) for b in finals)
     return RoundReport(
@@ -80,15 +87,7 @@ def _one_pass(spec: RoundSpec, store: ArtifactStore, log: Log, turns: tuple[Turn
     left = list(turns)
     while left:
         before = len(left)
-        text = dumps(replace(spec, turns=tuple(left)))
-        path = Path(spec.ledger, run_key(spec.run_id, "logs", f"round-{spec.round.index}.log"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as file:
-            child = Child(spec, text, file)
-            try:
-                ended = _follow(spec, store, log, child, left)
-            finally:
-                child.kill()
+        path, ended = _process(spec, store, log, left)
         # A process that ends between blocks is replaced; only one that never got to a
         # block, or was at one, counts against it, so that this loop comes to an end.
         at_block = ended is not None and ended.phase in ("open", "start")
@@ -98,6 +97,21 @@ def _one_pass(spec: RoundSpec, store: ArtifactStore, log: Log, turns: tuple[Turn
             _write(spec, store, log, turn, outcome.of_block(path))
         elif ended is not None:
             log(f"round {spec.round.index + 1}: {ended.says()}; see {path}")
+
+
+def _process(
+    spec: RoundSpec, store: ArtifactStore, log: Log, left: list[Turn]
+) -> tuple[Path, _End | None]:
+    """Run one measuring process to its end; return its log, and how it ended if not well."""
+    text = dumps(replace(spec, turns=tuple(left)))
+    path = Path(spec.ledger, run_key(spec.run_id, "logs", f"round-{spec.round.index}.log"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        child = Child(spec, text, file)
+        try:
+            return path, _follow(spec, store, log, child, left)
+        finally:
+            child.kill()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +129,9 @@ class _End:
         if self.code is None and self.phase == "start":
             return Timeout(after_s=round(self.after_s, 3))
         tail = path.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        outside = self.code is not None and killed_from_outside([self.code]) is not None
         return Failure(
-            fault=_FAULT.get(self.phase, "harness"),
+            fault="infra" if outside else _FAULT.get(self.phase, "harness"),
             error_type="ProcessDied" if self.code is not None else "ProcessHung",
             message=self.says(),
             traceback="\n".join(tail),
@@ -125,10 +140,14 @@ class _End:
     def says(self) -> str:
         """Return it in words."""
         doing = _DOING.get(self.phase, "")
+        outside = None if self.code is None else killed_from_outside([self.code])
+        if outside is not None:
+            how, _, by_whom = outside.partition(": ")
+            return f"the measuring process was {how} {doing}: {by_whom}"
         if self.code is None:
             how = f"did not answer for {self.after_s:.0f} s and was killed"
         elif self.code < 0:
-            how = f"was ended by {_signal_name(-self.code)}"
+            how = f"was ended by {signal_name(-self.code)}"
         else:
             how = f"ended with code {self.code}"
         return f"the measuring process {how} {doing}"
@@ -144,13 +163,6 @@ _DOING = {
     "closing": "while it closed the environments",
 }
 _FAULT: dict[str, Fault] = {"start": "product", "open": "infra"}
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _follow(
@@ -171,6 +183,8 @@ def _follow(
             return _End(phase=phase, code=None, after_s=time.monotonic() - began)
         if event is None:
             code = child.end()
+            if code is None:
+                return _End(phase=phase, code=None, after_s=time.monotonic() - began)
             if code in (0, FRESH_PLEASE):
                 return None
             return _End(phase=phase, code=code, after_s=time.monotonic() - began)
@@ -178,7 +192,7 @@ def _follow(
         limit = _limit(spec, event)
         if phase == "done":
             turn = left.pop(0)
-            result = _read(spec, store, turn)
+            result = read_block(spec, store, turn.planned.cell_id, turn.attempt)
             if result is not None:
                 log(block_line(spec, turn, result, unit=str(event["unit"])))
 
@@ -200,30 +214,13 @@ def _write(spec: RoundSpec, store: ArtifactStore, log: Log, turn: Turn, outcome:
     log(block_line(spec, turn, result))
 
 
-def _read(spec: RoundSpec, store: ArtifactStore, turn: Turn) -> BlockResult | None:
-    key = block_file(spec.run_id, turn.planned.cell_id, spec.arm, spec.round.index, turn.attempt)
-    return loads(store.get(key), BlockResult, where=key) if store.exists(key) else None
-
-
-def _last(spec: RoundSpec, store: ArtifactStore, turn: Turn) -> BlockResult | None:
-    """Return the valid attempt of a turn's cell, else the last one."""
-    found = None
-    for attempt in range(1, spec.max_attempts + 1):
-        block = _read(spec, store, replace(turn, attempt=attempt))
-        if block is not None:
-            found = block
-            if block.valid:
-                break
-    return found
-
-
 def _fresh_turns(
     spec: RoundSpec, store: ArtifactStore, turns: tuple[Turn, ...]
 ) -> tuple[Turn, ...]:
     """Return the turns whose cell still has no valid block, with their next attempt."""
     todo = []
     for turn in turns:
-        block = _last(spec, store, turn)
+        block = last_block(spec, store, turn.planned.cell_id)
         if block is None:
             todo.append(turn)
         elif not block.valid and block.attempt < spec.max_attempts:

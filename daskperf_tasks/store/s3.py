@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -22,6 +23,11 @@ _FIRST_CONTACT = {"connect_timeout": 3, "read_timeout": 4, "attempts": 2}
 _AFTERWARDS = {"connect_timeout": 2, "read_timeout": 30, "attempts": 3}
 _CONDITION_FAILED = {"412", "PreconditionFailed", "409", "ConditionalRequestConflict"}
 _CONDITION_UNKNOWN = {"501", "NotImplemented"}
+
+
+#: Pauses before a read-back is done again: while another publisher replaces an object by
+#: the same bytes, some servers give out half of it.
+_LOOK_AGAIN_S = (0.1, 0.3, 0.8)
 
 
 class S3Store:
@@ -80,6 +86,11 @@ class S3Store:
                 raise refused.error from refused
             self._call("write", key, upload, refuse=False)
         back = self.get(key)
+        for pause_s in _LOOK_AGAIN_S:
+            if back == data:
+                return
+            time.sleep(pause_s)
+            back = self.get(key)
         if back != data:
             raise StoreError(
                 "other bytes came back than were stored",

@@ -236,6 +236,31 @@ EXPECTATIONS: tuple[Expect, ...] = (
         "the file hash of one of the installs",
     ),
     _equal(
+        "layout",
+        "every valid block had the lane's threads",
+        "valid_blocks",
+        "threads",
+        "lane_threads",
+        "remote: the threads of all workers; remote-processes: one a worker; remote-threads: "
+        "those of one; locally the same numbers",
+    ),
+    _equal(
+        "layout",
+        "every valid block ran in the lane's processes",
+        "valid_blocks",
+        "processes",
+        "lane_processes",
+        "as many processes as preflight saw workers, one where tasks are bound to one",
+    ),
+    _equal(
+        "layout",
+        "every valid block had the lane's workers",
+        "valid_blocks",
+        "members",
+        "lane_members",
+        "the workers that preflight saw, by name and threads, before and after; locally as many",
+    ),
+    _equal(
         "lane",
         "no worker came or went in a valid block",
         "valid_blocks",

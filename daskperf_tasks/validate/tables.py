@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daskperf_tasks.model.block import BlockResult, Sample
+from daskperf_tasks.model.facts import Preflight
 from daskperf_tasks.model.ids import Arm, Side
 from daskperf_tasks.model.measured import known
 from daskperf_tasks.model.plan import Plan
 from daskperf_tasks.model.results import Comparison, Summary
 from daskperf_tasks.model.subject import Deployment, SubjectSet
+from daskperf_tasks.validate.layout import layout_columns
 
 Row = dict[str, Any]
 
@@ -44,7 +46,12 @@ def cell_rows(plan: Plan, blocks: Sequence[BlockResult]) -> list[Row]:
     return rows
 
 
-def block_rows(plan: Plan, blocks: Sequence[BlockResult], subjects: SubjectSet | None) -> list[Row]:
+def block_rows(
+    plan: Plan,
+    blocks: Sequence[BlockResult],
+    subjects: SubjectSet | None,
+    preflight: Preflight | None,
+) -> list[Row]:
     """Return a row for each attempt at a block."""
     planned = {c.cell_id: c for c in plan.cells}
     arms_of = {r.index: r.arm for r in plan.rounds}
@@ -70,8 +77,8 @@ def block_rows(plan: Plan, blocks: Sequence[BlockResult], subjects: SubjectSet |
                 "promised_version": version,
                 "members_before": _members(block.members_before),
                 "members_after": _members(block.members_after),
-                "threads": block.threads,
             }
+            | layout_columns(block, cell.cell.env if cell else None, preflight)
         )
     return rows
 

@@ -19,8 +19,10 @@ from daskperf_tasks.workloads.protocol import with_defaults as _full
 
 #: Up to this size a unit is grown again in plain Python; above, that takes too long.
 _REFERENCE_LIMIT = 512
+#: The most monomers that ``daskperf_kernels.aggregate`` takes.
+_LARGEST = 65_536
 _PARAMS: Mapping[str, ParamSpec] = {
-    "n": ParamSpec(kind=int, default=128, minimum=2, maximum=100_000),
+    "n": ParamSpec(kind=int, default=128, minimum=2, maximum=_LARGEST),
     "per_task": ParamSpec(kind=int, default=16, minimum=1, maximum=100_000),
 }
 

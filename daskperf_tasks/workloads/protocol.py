@@ -8,6 +8,7 @@ and the time of that would be measured too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -42,19 +43,55 @@ class ParamSpec:
 
     def check(self, value: object) -> Scalar:
         """Return the value if it fits, else raise ``ValueError`` saying why not."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            # Before anything else: a float cannot hold every int, nor repr spell it.
+            self._check_limits(value)
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if not isinstance(value, self.kind) or (isinstance(value, bool) and self.kind is not bool):
-            raise ValueError(f"{value!r} is not of type {self.kind.__name__}")
+            raise ValueError(f"{_shown(value)} is not of type {self.kind.__name__}")
         if self.choices and value not in self.choices:
-            raise ValueError(f"{value!r} is none of {', '.join(map(repr, self.choices))}")
+            raise ValueError(f"{_shown(value)} is none of {', '.join(map(repr, self.choices))}")
         taken: Scalar = value  # type: ignore[assignment]  # kind is one of the scalars
-        if isinstance(taken, int | float):
-            if self.minimum is not None and taken < self.minimum:
-                raise ValueError(f"{taken!r} is below {self.minimum:g}")
-            if self.maximum is not None and taken > self.maximum:
-                raise ValueError(f"{taken!r} is above {self.maximum:g}")
         return taken
+
+    @property
+    def limits(self) -> str:
+        """The limits of a number in words; empty when it has none.
+
+        Examples
+        --------
+        >>> ParamSpec(kind=int, default=128, minimum=2, maximum=65536).limits
+        '2 to 65,536'
+        """
+        parts = ("from", self.minimum), ("to", self.maximum)
+        said = [f"{word} {_spelled(x)}" for word, x in parts if x is not None]
+        return " ".join(said).removeprefix("from ") if len(said) == 2 else "".join(said)
+
+    def _check_limits(self, number: int | float) -> None:
+        if isinstance(number, float) and not math.isfinite(number):
+            raise ValueError(f"{number} is not finite")
+        for word, limit in (("below", self.minimum), ("above", self.maximum)):
+            if limit is not None and (number < limit if word == "below" else number > limit):
+                raise ValueError(f"{_shown(number)} is {word} {_spelled(limit)}")
+        if isinstance(number, int) and abs(number) >= _LARGEST:
+            raise ValueError(f"{_shown(number)} is too large for a number")
+
+
+#: What a column of whole numbers can hold.
+_LARGEST = 2**63
+
+
+def _spelled(limit: float) -> str:
+    return f"{limit:,.0f}" if limit == int(limit) else f"{limit:g}"
+
+
+def _shown(value: object) -> str:
+    """Spell a value that does not fit, whatever it is: huge integers have no repr."""
+    if isinstance(value, int) and abs(value) > 10**40:
+        return "a number of more than 40 digits"
+    text = repr(value[:80] if isinstance(value, str | list) else value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

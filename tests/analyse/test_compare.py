@@ -145,6 +145,37 @@ def test_sides_give_remote_over_local_with_intervals() -> None:
     assert "similar" in pair.reading[0]
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_ratios_are_the_quotients_of_the_medians_shown_beside_them(rounds: int) -> None:
+    # Two repeats a block: the median of two inverses is not the inverse of their median.
+    local, remote = planned(cell("local")), planned(cell("remote"))
+    p = plan([local, remote], rounds=rounds)
+    blocks = [
+        block
+        for c, spread, scale in ((local, 0.9, 1.0), (remote, 0.4, 1.4))
+        for block in noisy_blocks(
+            c, makespan_s=scale, noise=spread, repeats=2, rounds=range(rounds), seed=3
+        )
+    ]
+    cal = calibration()
+    found = summaries(p, blocks, cal, None)
+    [pair] = compare_sides(p, found, blocks, cal)
+    left, right = found["local"].cells[0], found["remote"].cells[0]
+    for name, ratio in pair.ratios.items():
+        shown = right.metrics[name], left.metrics[name]
+        assert isinstance(ratio, Estimate)
+        assert isinstance(shown[0], Estimate)
+        assert isinstance(shown[1], Estimate)
+        assert ratio.value == pytest.approx(shown[0].value / shown[1].value, rel=1e-12)
+        assert ratio.low <= ratio.value <= ratio.high
+    by_makespan = [c.metrics["makespan_s"] for c in (left, right)]
+    assert isinstance(by_makespan[0], Estimate)
+    assert isinstance(by_makespan[1], Estimate)
+    raw = pair.ratios["throughput_per_s"]
+    assert isinstance(raw, Estimate)
+    assert raw.value != pytest.approx(by_makespan[0].value / by_makespan[1].value, rel=1e-6)
+
+
 def test_sides_with_other_seeds_are_not_compared() -> None:
     pair = side_pair(other_seed=True)
     assert not pair.same_inputs

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from daskperf_tasks.cluster.connect import open_client
 from daskperf_tasks.deploy.lane_file import adhoc_lane, load_lane, parse_lane
 from daskperf_tasks.errors import InputError
 from daskperf_tasks.model.facts import Lane, LaneWorker
@@ -91,6 +92,15 @@ def test_a_scheduler_by_hand_stands_in_for_a_missing_one(tmp_path: Path) -> None
         (GOOD.replace("nthreads = 8", 'nthreads = "8"'), 10, "a whole number"),
         (GOOD.replace("nthreads = 8", "nthreads = true"), 10, "a whole number"),
         (GOOD.replace("nthreads = 8", "nthreads = 0"), 10, "more than 0"),
+        (GOOD.replace("nthreads = 8", "nthreads = -2"), 10, "more than 0"),
+        *(
+            (GOOD.replace("memory_gib = 16", f"memory_gib = {x}"), 11, "more than 0")
+            for x in ("nan", "inf", "-inf", "-1", "0", "0.0", "1" + "0" * 400)
+        ),
+        (GOOD.replace("timeout_s = 7", "timeout_s = nan"), 5, "out of range"),
+        (GOOD.replace("timeout_s = 7", "timeout_s = 1" + "0" * 400), 5, "out of range"),
+        (GOOD.replace("10.0.0.5:8786", "10.0.0.5"), 2, "not the address"),
+        (GOOD.replace("tcp://10", "http://10"), 2, "such as tcp://10.0.0.5:8786"),
         (GOOD.replace("node-b", "node-a"), 14, "two workers of one name"),
         (GOOD.replace('name = "node-b"', 'host = "x"'), 13, "has no name"),
         (GOOD.replace('"cluster"', '"clutser"'), 3, "did you mean cluster?"),
@@ -112,3 +122,40 @@ def test_broken_toml_and_no_scheduler() -> None:
         parse_lane('name = "a"\n', where="lane.toml")
     with pytest.raises(InputError, match="lane name"):
         parse_lane('name = "Not Good"\nscheduler = "h:1"\n', where="lane.toml")
+
+
+NO_ADDRESS = [
+    "garbage",
+    "",
+    " ",
+    "http://x:1",
+    "inproc://x",
+    "tcp://",
+    "h:",
+    ":1",
+    "tcp://h:0",
+    "tcp://h:65536",
+    "tcp://h:8786/x",
+    "h:8786:9",
+    "a b:1",
+    "://h:1",
+    "tcp://h:1e3",
+    "h:-1",
+]
+
+
+@pytest.mark.parametrize("address", NO_ADDRESS)
+def test_what_is_no_address_is_told_at_once(tmp_path: Path, address: str) -> None:
+    path = tmp_path / "lane.toml"
+    path.write_text(GOOD)
+    for lane_file in (path, tmp_path / "none.toml", None):
+        with pytest.raises(InputError, match="not the address of a Dask scheduler") as seen:
+            load_lane(lane_file, address)
+        assert "tcp://10.0.0.5:8786" in str(seen.value)
+    with pytest.raises(InputError, match="not the address"), open_client(address, timeout_s=9):
+        pass
+
+
+@pytest.mark.parametrize("address", ["h:1", " tls://node-a.lab:65535 ", "[::1]:8786", "10.0.0.5:1"])
+def test_good_addresses(address: str) -> None:
+    assert load_lane(None, address).scheduler.endswith(address.strip())

@@ -158,7 +158,7 @@ def test_another_subject_blocks() -> None:
 def test_no_nanny() -> None:
     alone = with_(B, nanny=False)
     assert short(judge(A, alone)) == [("block", "no-nanny", "b")]
-    assert short(judge(A, alone, subject=None)) == [("warn", "no-nanny", "b")]
+    assert short(judge(A, alone, subject=None)) == [("block", "no-nanny", "b")]
 
 
 def test_hosts() -> None:

@@ -71,22 +71,31 @@ def test_a_publisher_killed_in_mid_upload_is_resumed(
         spool.put(keys.run_key(RUN, "remote", f"part-{n:02}.bin"), bytes([n]) * 2**20)
     finish(spool, RUN)
     store = open_store(f"s3://{BUCKET}/x", client_options=server.client_options)
-    publisher = (
-        "import sys\n"
-        "from daskperf_tasks.publish.publish import publish\n"
-        "from daskperf_tasks.store.open import open_store\n"
-        "publish(sys.argv[1], open_store(sys.argv[2]), open_store(sys.argv[3]))\n"
-    )
+    # It kills itself a moment after its sixth upload has begun.
+    publisher = """
+import os, signal, sys, threading
+from daskperf_tasks.publish.publish import publish
+from daskperf_tasks.store.open import open_store
+from daskperf_tasks.store.s3 import S3Store
+
+puts = 0
+put = S3Store.put
+
+def dying(self, *args, **options):
+    global puts
+    puts += 1
+    if puts == 6:
+        threading.Timer(0.003, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    put(self, *args, **options)
+
+S3Store.put = dying
+publish(sys.argv[1], open_store(sys.argv[2]), open_store(sys.argv[3]))
+"""
     process = subprocess.Popen(
         [sys.executable, "-c", publisher, RUN, str(spool.root), store.url],
         env={**server.env, "PATH": ""},
     )
-    arrived = 0
-    deadline = time.monotonic() + 60
-    while arrived < 5 and time.monotonic() < deadline:
-        arrived = len(list(store.list(keys.run_prefix(RUN))))
-    process.send_signal(signal.SIGKILL)
-    assert process.wait(10) == -signal.SIGKILL
+    assert process.wait(60) == -signal.SIGKILL
 
     there = {o.key for o in store.list(keys.run_prefix(RUN))}
     everything = {o.key for o in spool.list(keys.run_prefix(RUN))}

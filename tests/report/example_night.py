@@ -168,6 +168,22 @@ def plan_only() -> ReportInputs:
     return ReportInputs(run_id=RUN, plan=p, stages=stages()[:1])
 
 
+def killed(*, valid: int = 1) -> ReportInputs:
+    """A run that left some blocks of its local cell, and nothing made of them."""
+    local = planned(cell("local"))
+    p = plan([local, cell("remote")], rounds=5)
+    blocks = noisy_blocks(local, makespan_s=1.0, seed=1, rounds=range(valid))
+    return ReportInputs(
+        run_id=RUN,
+        plan=p,
+        blocks=tuple(blocks),
+        stages=stages()[:4],
+        state="failed",
+        green=False,
+        reasons=("the run was not validated",),
+    )
+
+
 def blocked() -> ReportInputs:
     """Preflight forbade measuring; analyse still ran."""
     p = plan([cell("local"), cell("remote")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,10 @@ from daskperf_tasks.workloads.protocol import Built, Checked, ParamSpec, TaskLis
 
 SPEC = ",".join(
     f"tests.run.odd_workloads:{name}"
-    for name in ("COUNTS", "SUMS", "SLEEPS", "RAISES", "LIES", "HANGS", "EXITS", "KILLS_DRIVER")
+    for name in (
+        *("COUNTS", "SUMS", "SLEEPS", "RAISES", "LIES", "HANGS", "EXITS", "KILLS_DRIVER"),
+        *("KILLED", "CRASHES", "HOLDS"),
+    )
 )
 
 
@@ -45,6 +49,16 @@ def hang(i: int) -> int:
 
 def leave(i: int) -> int:
     os._exit(3)
+
+
+def be_killed(i: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * i
+
+
+def crash(i: int) -> int:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    return 2 * i
 
 
 @dataclass(frozen=True)
@@ -105,6 +119,17 @@ class KillsDriver(Odd):
         return super().build(params, units=units, seed=seed)
 
 
+@dataclass(frozen=True)
+class Holds(Odd):
+    """Waits until ``DASKPERF_TEST_MARK`` is there: a pause between the blocks around it."""
+
+    def build(self, params: Mapping[str, Any], *, units: int, seed: int) -> Built:
+        mark = Path(os.environ["DASKPERF_TEST_MARK"])
+        while not mark.exists():  # the block's time limit ends it
+            time.sleep(0.02)
+        return super().build(params, units=units, seed=seed)
+
+
 COUNTS = Odd("counts", double)
 SLEEPS = Odd("sleeps", sleep_and_double)
 RAISES = Odd("raises", fail)
@@ -112,4 +137,7 @@ LIES = Odd("lies", lie)
 HANGS = Odd("hangs", hang)
 EXITS = Odd("exits", leave)
 SUMS = Sums("sums", double)
+KILLED = Odd("killed", be_killed)
+CRASHES = Odd("crashes", crash)
+HOLDS = Holds("holds", double)
 KILLS_DRIVER = KillsDriver("kills-driver", double)

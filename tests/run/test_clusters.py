@@ -162,7 +162,9 @@ def test_no_scheduler_is_an_infrastructure_failure(ledger: FilesystemStore, addr
     assert (outcome.fault, outcome.error_type) == ("infra", "ClusterError")
 
 
-def test_another_version_on_a_worker(cluster: Cluster, ledger: FilesystemStore) -> None:
+def test_a_worker_with_another_version_is_no_fault_of_the_wheel(
+    cluster: Cluster, ledger: FilesystemStore
+) -> None:
     spec = small_spec(
         small_plan([("counts", "remote")]), ledger.root, scheduler=cluster.address, layout=LAYOUT
     )
@@ -170,5 +172,5 @@ def test_another_version_on_a_worker(cluster: Cluster, ledger: FilesystemStore) 
     assert run_round(wrong, store=ledger, log=print).failed == 1
     outcome = blocks_of(ledger)["counts", "remote", 1].outcome
     assert isinstance(outcome, Failure)
-    assert (outcome.fault, outcome.error_type) == ("product", "DeployError")
-    assert "another version of psutil" in outcome.message
+    assert (outcome.fault, outcome.error_type) == ("infra", "ClusterError")
+    assert "worker lane-a serves another psutil than the deployed one" in outcome.message

@@ -129,9 +129,27 @@ def test_a_measuring_process_that_is_killed_costs_one_attempt(
     blocks = blocks_of(ledger)
     dead = blocks["kills-driver", "threads", 1].outcome
     assert isinstance(dead, Failure)
-    assert "ended by SIGKILL in the middle of the block" in dead.message
+    assert (dead.fault, dead.error_type) == ("infra", "ProcessDied")
+    assert "killed by SIGKILL in the middle of the block: by the system when" in dead.message
     assert blocks["kills-driver", "threads", 2].valid
     assert len(blocks) == 4
+
+
+def test_a_crash_is_the_products_and_a_kill_from_outside_is_not(ledger: FilesystemStore) -> None:
+    cells = [(n, env) for n in ("killed", "crashes") for env in ("threads", "processes")]
+    plan = small_plan(cells, units=4)
+    assert run_round(small_spec(plan, ledger.root), store=ledger, log=print).failed == 4
+    found = {}
+    for (name, env, _), block in blocks_of(ledger).items():
+        assert isinstance(block.outcome, Failure)
+        found[name, env] = (block.outcome.fault, block.outcome.error_type)
+        assert ("by the system when memory ran out" in block.outcome.message) is (name == "killed")
+    assert found == {
+        ("killed", "threads"): ("infra", "ProcessDied"),
+        ("killed", "processes"): ("infra", "ClusterError"),
+        ("crashes", "threads"): ("product", "ProcessDied"),
+        ("crashes", "processes"): ("product", "BrokenProcessPool"),
+    }
 
 
 def test_another_wheel_on_the_path_is_refused(ledger: FilesystemStore, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 
 from daskperf_tasks.model.block import BlockResult, HostLoad, Member, Sample, Success
-from daskperf_tasks.model.facts import Preflight
+from daskperf_tasks.model.facts import Preflight, ProcessFacts
 from daskperf_tasks.model.ids import Cell
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Plan, PlannedCell, Request, Round, Warmup
@@ -181,11 +181,31 @@ def comparison() -> Comparison:
     )
 
 
+def worker(name: str, nthreads: int = 2) -> ProcessFacts:
+    return ProcessFacts(
+        role="worker",
+        name=name,
+        address="tcp://127.0.0.1:2",
+        host="h",
+        pid=1,
+        python="3.11.7",
+        versions={},
+        cpu_model="one",
+        cores=2,
+        nthreads=nthreads,
+        memory_limit_bytes=0,
+        load_1min=0.1,
+        loopback=True,
+        nanny=True,
+        thread_settings={},
+    )
+
+
 def preflight() -> Preflight:
     return Preflight(
         scheduler="tcp://127.0.0.1:1",
         checked_at="2026-11-30T01:02:30+00:00",
-        facts=(),
+        facts=(worker("w0"),),
         findings=(),
     )
 

@@ -1,4 +1,5 @@
 import dataclasses
+import logging
 import math
 
 import pytest
@@ -10,7 +11,9 @@ from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.results import Validation
 from daskperf_tasks.validate import validate_run
 from daskperf_tasks.validate.suites import EXPECTATIONS
-from tests.validate.good_run import RUN_ID, good_run, with_block, with_sample
+from tests.validate.good_run import RUN_ID, good_run, preflight, with_block, with_sample, worker
+
+W0, W1 = (Member(name=n, worker_id=n, nthreads=2) for n in ("w0", "w1"))
 
 
 def failed(validation):
@@ -113,6 +116,14 @@ def block_with(**changes):
     return lambda run: with_block(run, 0, **changes)
 
 
+def members_with(index, *members):
+    return lambda run: with_block(run, index, members_before=members, members_after=members)
+
+
+def another_lane(*workers):
+    return lambda run: {**run, "preflight": dataclasses.replace(preflight(), facts=workers)}
+
+
 def without(name):
     return lambda run: {**run, name: None}
 
@@ -149,6 +160,22 @@ def without(name):
         (sample_with(transfer_bytes=-1.0), "bytes moved are not negative"),
         (sample_with(peak_rss_mib=0.0), "memory is positive"),
         (block_with(threads=0), "blocks have threads"),
+        (block_with(threads=1), "every valid block had the lane's threads"),
+        (block_with(threads=4), "every valid block had the lane's threads"),
+        (block_with(processes=2), "every valid block ran in the lane's processes"),
+        (members_with(0, W0, W1), "every valid block had the lane's workers"),
+        (members_with(0), "every valid block had the lane's workers"),
+        (members_with(1, W1), "every valid block had the lane's workers"),
+        (members_with(1, W0, W1), "every valid block had the lane's workers"),
+        (
+            members_with(1, dataclasses.replace(W0, nthreads=1)),
+            "every valid block had the lane's workers",
+        ),
+        (block_with(members_after=()), "every valid block had the lane's workers"),
+        (another_lane(worker("w0"), worker("w1")), "every valid block had the lane's threads"),
+        (another_lane(worker("w0"), worker("w1")), "every valid block had the lane's workers"),
+        (another_lane(worker("w0", 4)), "every valid block had the lane's threads"),
+        (another_lane(), "every valid block had the lane's workers"),
         (block_with(subject_sha256="c" * 64), "every block ran under the chosen wheel"),
         (block_with(subject_version="9"), "every block imported the chosen version"),
         (another_worker(version="9"), "every worker imports the chosen version"),
@@ -228,3 +255,9 @@ def test_a_plan_without_cells_is_not_valid():
     empty = dataclasses.replace(run["plan"], cells=(), rounds=())
     validation = validate_run(**{**run, "plan": empty, "blocks": []})
     assert "there is something to check" in failed(validation)
+
+
+def test_nothing_is_said_about_a_documentation_site(caplog):
+    with caplog.at_level(logging.INFO):
+        validate_run(**good_run())
+    assert not [r for r in caplog.records if "docs site" in r.getMessage()]

@@ -75,6 +75,11 @@ def test_an_installed_package_brings_its_own(
         (ParamSpec(kind=int, default=1, minimum=0, maximum=5), -1, "below 0"),
         (ParamSpec(kind=bool, default=True), 1, "not of type bool"),
         (ParamSpec(kind=float, default=1.0), "1", "not of type float"),
+        (ParamSpec(kind=float, default=1.0, minimum=0), float("nan"), "not finite"),
+        (ParamSpec(kind=float, default=1.0), float("inf"), "not finite"),
+        (ParamSpec(kind=float, default=1.0), 10**400, "too large for a number"),
+        (ParamSpec(kind=int, default=1), 2**63, "too large for a number"),
+        (ParamSpec(kind=int, default=1, maximum=5), 10**400, "more than 40 digits is above 5"),
     ],
 )
 def test_values_that_do_not_fit(spec: ParamSpec, value: object, says: str) -> None:

@@ -111,3 +111,13 @@ def test_the_wheel_is_the_one_on_the_path(kernels: Path) -> None:
     import daskperf_kernels
 
     assert kernels in Path(daskperf_kernels.__file__).parents
+
+
+@pytest.mark.usefixtures("kernels")
+def test_the_limits_of_n_are_those_of_the_kernel() -> None:
+    from daskperf_kernels import aggregate
+
+    spec = AGGREGATES.params["n"]
+    assert (spec.minimum, spec.maximum, spec.limits) == (2, 65_536, "2 to 65,536")
+    with pytest.raises(ValueError, match="from 1 to 65536, found 65537"):
+        aggregate(65_537, 0)

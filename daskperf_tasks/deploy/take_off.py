@@ -1,4 +1,4 @@
-"""Putting back what workers served before a deployment."""
+"""Taking the wheels of ours off a lane, so that workers serve their own environment."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from daskperf_tasks.cluster.address import address_host
 from daskperf_tasks.cluster.by_source import Sent
-from daskperf_tasks.cluster.connect import LiveWorker, address_host, ask, describe, live_workers
+from daskperf_tasks.cluster.connect import LiveWorker, ask, live_workers
+from daskperf_tasks.cluster.reach import describe
 from daskperf_tasks.deploy import imports, install, paths
 from daskperf_tasks.deploy.restart import restart
 from daskperf_tasks.deploy.ship import Crew, checked
@@ -22,37 +24,36 @@ if TYPE_CHECKING:
 _NANNY_S = 3.0
 
 
-def restore_previous(client: Client, record: Deployment, lane: Lane) -> dict[str, Any]:
-    """Make all workers serve what they served before; see ``switch.restore``."""
+def take_off(client: Client, record: Deployment, lane: Lane) -> dict[str, Any]:
+    """Take every wheel of ours off all workers and nannies; see ``switch.restore``.
+
+    Also those that the record does not know: whoever holds the lane is alone on
+    it, so they are left from a run that died.
+    """
     started = time.monotonic()
     crew = live_workers(client, timeout_s=lane.timeout_s)
     subject = record.subjects.get("subject")
     names = (subject.import_name, subject.name) if subject else ("", "")
     before = ask(client, Sent(imports.serving), crew, *names, timeout_s=lane.timeout_s)
 
-    def wanted(worker: LiveWorker) -> list[str]:
-        return list(record.previous.get(worker.label, ()))
-
-    def serves(worker: LiveWorker, answers: Mapping[str, Any]) -> bool:
+    def clean(worker: LiveWorker, answers: Mapping[str, Any]) -> bool:
         answer = answers.get(worker.label)
-        return isinstance(answer, dict) and answer["paths"] == wanted(worker)
+        return isinstance(answer, dict) and answer["paths"] == []
 
     watched = tuple(w for w in crew if w.nanny)
     nannies = ask(client, Sent(install.survey), watched, [], timeout_s=lane.timeout_s, nanny=True)
     checked(nannies, watched, "asking the nanny what it serves")
-    stale = tuple(
-        w for w in watched if nannies[w.label]["paths"] != wanted(w) or not serves(w, before)
-    )
+    stale = tuple(w for w in watched if not (clean(w, nannies) and clean(w, before)))
     lost = _lost(client, record, crew, lane)
-    set_paths(client, {w: wanted(w) for w in (*stale, *lost)}, lane)
+    set_paths(client, {w: [] for w in (*stale, *lost)}, lane)
     fresh = restart(client, stale, lost=lost, timeout_s=lane.timeout_s)
     after = before | ask(client, Sent(imports.serving), fresh, *names, timeout_s=lane.timeout_s)
-    wrong = [w for w in (*crew, *lost) if not serves(w, after)]
+    wrong = [w for w in (*crew, *lost) if not clean(w, after)]
     if wrong:
         raise ClusterError(
-            "workers do not serve again what they served before the deployment",
+            "workers still have a wheel of daskperf on their import path, or do not answer",
             where=", ".join(f"worker {w.label} on {w.host}" for w in wrong),
-            expected="; ".join(f"{w.label}: {_shown(wanted(w))}" for w in wrong),
+            expected="the workers' own environment and nothing before it",
             found="; ".join(f"{w.label}: {_found(after.get(w.label))}" for w in wrong),
             todo="restart those workers and their nannies by hand",
         )
@@ -97,11 +98,7 @@ def set_paths(client: Client, folders: Mapping[LiveWorker, list[str]], lane: Lan
         checked(answers, crew, "setting the import path of the nanny")
 
 
-def _shown(folders: list[str]) -> str:
-    return ", ".join(folders) or "no wheel of daskperf"
-
-
 def _found(answer: Any) -> str:
     if isinstance(answer, dict):
-        return _shown(answer["paths"])
+        return ", ".join(answer["paths"])
     return describe(answer) if answer is not None else "no answer"
