@@ -98,10 +98,15 @@ def down(
         return describe(layout, load_state(layout), {})
     with locked(layout, deadline_s=_LOCK_DEADLINE_S, progress=progress):
         state = load_state(layout)
+        # Asked before anything ends: one that is just ending no longer shows whose it is.
+        foreign = {
+            name: started.identity.pid
+            for name, started in state.services.items()
+            if processes.owner(started.identity, state.stack_id) == "foreign"
+        }
         count = processes.end(state.stack_id, grace_s=grace_s)
-        for name, started in state.services.items():
-            if processes.owner(started.identity, state.stack_id) == "foreign":
-                progress(f"{name}: pid {started.identity.pid} is another program now, left alone")
+        for name, pid in foreign.items():
+            progress(f"{name}: pid {pid} is another program now, left alone")
         state.services.clear()
         state.notes.clear()
         save_state(layout, state)
