@@ -172,7 +172,8 @@ class Connection:
             workers=[address for *_, address in rows],
             on_error="return",
         )
-        for name, worker_id, _, address in rows:
+        # By name, so that the same fault is told the same way each time.
+        for name, worker_id, _, address in sorted(rows):
             check_answer(spec, name, address, answers.get(address))
             self._checked.add(worker_id)
 
