@@ -34,9 +34,7 @@ def _emit(as_json: bool, document: Any, text: str) -> None:
 
 
 def _print_error_document(err: DaskperfError) -> None:
-    fields = {k: getattr(err, k) for k in ("where", "expected", "found", "todo")}
-    report = {"type": type(err).__name__, "kind": err.kind, "message": err.message}
-    click.echo(json.dumps({"error": report | fields}, indent=1, ensure_ascii=False))
+    click.echo(json.dumps(err.document, indent=1, ensure_ascii=False))
 
 
 def _report_error(err: DaskperfError, as_json: bool) -> int:

@@ -67,15 +67,24 @@ class DaskperfError(Exception):
 
     def __str__(self) -> str:
         parts = [self.message]
-        for label in ("where", "expected", "found", "todo"):
-            value = getattr(self, label)
+        for label, value in self.details.items():
             if value:
                 parts.append(f"  {'what to do' if label == 'todo' else label}: {value}")
         return "\n".join(parts)
 
+    @property
+    def details(self) -> dict[str, str | None]:
+        """The fields beside the message."""
+        return {k: getattr(self, k) for k in ("where", "expected", "found", "todo")}
+
+    @property
+    def document(self) -> dict[str, dict[str, str | None]]:
+        """What a command prints of it with ``--json``."""
+        said = {"type": type(self).__name__, "kind": self.kind, "message": self.message}
+        return {"error": said | self.details}
+
     def __reduce__(self) -> tuple[object, ...]:
-        state = {k: getattr(self, k) for k in ("where", "expected", "found", "todo")}
-        return (_rebuild, (type(self), self.message, state))
+        return (_rebuild, (type(self), self.message, self.details))
 
 
 def _rebuild(cls: type[DaskperfError], message: str, fields: dict[str, str | None]) -> object:

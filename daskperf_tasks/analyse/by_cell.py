@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from daskperf_tasks.model.block import BlockResult, Failure, Sample, Timeout
+from daskperf_tasks.model.block import BlockResult, Failure, Timeout
 from daskperf_tasks.model.facts import Preflight
 from daskperf_tasks.model.ids import Arm
 from daskperf_tasks.model.results import CellState
@@ -28,11 +28,6 @@ def counted(blocks: Sequence[BlockResult]) -> tuple[BlockResult, ...]:
         if block.valid and block.measured:
             seen.setdefault(block.round, block)
     return tuple(seen[r] for r in sorted(seen))
-
-
-def samples_by_block(blocks: Sequence[BlockResult]) -> tuple[tuple[Sample, ...], ...]:
-    """Return the measured samples of the blocks that count."""
-    return tuple(b.measured for b in counted(blocks))
 
 
 def makespans(blocks: Sequence[BlockResult]) -> list[list[float]]:

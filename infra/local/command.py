@@ -52,9 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         found = _act(arguments, progress)
     except DaskperfError as error:
         if arguments.json:
-            fields = {k: getattr(error, k) for k in ("where", "expected", "found", "todo")}
-            said = {"type": type(error).__name__, "kind": error.kind, "message": error.message}
-            print(json.dumps({"error": said | fields}, indent=2))
+            print(json.dumps(error.document, indent=2))
         print(f"daskperf: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
