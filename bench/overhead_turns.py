@@ -42,7 +42,7 @@ class Harness:
         env = self.environments.get(turn.planned.cell.env)
         seen = Seen()
         with limited(request.timeout_s, env.lost):
-            env.begin()
+            env.begin(None)
             seen.first = seen.last = env.look()
             sample, _ = one_repeat(env, built, workload, request, seen, "measure")
             env.end()

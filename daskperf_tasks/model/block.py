@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from daskperf_tasks.model.codec import Stored
+from daskperf_tasks.model.codec import Document, Stored, register_upgrade
+from daskperf_tasks.model.graph import GraphFacts
 from daskperf_tasks.model.ids import Arm, block_key
 from daskperf_tasks.model.measured import Measured, Missing
+
+#: Stands for the graph of a block that ended too early.
+NO_GRAPH = Missing(missing="the block ended before its graph was built")
 
 Phase = Literal["warmup", "measure", "profile"]
 
@@ -37,7 +41,8 @@ class Sample:
     worker_cpu_s: Measured
     scheduler_cpu_s: Measured
     client_cpu_s: Measured
-    #: Largest resident set of one worker process at the end of the repeat.
+    #: Largest resident set that one worker process had during the repeat (before
+    #: version 2 of the block: at its end).
     peak_rss_mib: Measured
     #: Share of the units whose result was right and arrived, 0 to 1.
     success_rate: float
@@ -101,7 +106,7 @@ class BlockResult(Stored):
     """An attempt at a block: everything that was seen."""
 
     SCHEMA: ClassVar[str] = "daskperf.block"
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     run_id: str
     cell_id: str
@@ -133,6 +138,8 @@ class BlockResult(Stored):
     fine_metrics: dict[str, float] | Missing
     #: Warnings that the computation gave (version mismatch and the like), each once.
     warnings: tuple[str, ...] = ()
+    #: Properties of the task graph of one repeat, or why they are not known.
+    graph: GraphFacts | Missing = NO_GRAPH
 
     @property
     def key(self) -> str:
@@ -148,3 +155,9 @@ class BlockResult(Stored):
     def measured(self) -> tuple[Sample, ...]:
         """The samples of the measuring phase."""
         return tuple(s for s in self.samples if s.phase == "measure")
+
+
+@register_upgrade(BlockResult.SCHEMA, 1)
+def _upgrade_to_2(document: Document) -> Document:
+    reason = "version 1 of the block did not record the graph"
+    return document | {"graph": {"missing": reason}}

@@ -34,6 +34,10 @@ _COUNTERPART: dict[str, Environment] = {
 }
 _COUNTERPART |= {v: k for k, v in _COUNTERPART.items()}  # type: ignore[misc]
 
+#: Parts of a cell's id that are no parameters: no workload may have one of these names.
+WORKERS = "workers"
+RESERVED = frozenset({WORKERS, "env", "sched"})
+
 _RUN_ID = re.compile(r"^(\d{8}T\d{6}Z)-([0-9a-f]{6})\Z")
 _NAME = re.compile(r"^[a-z][a-z0-9_-]*\Z")
 _VALUE = re.compile(r"^[A-Za-z0-9_.+,-]+\Z")
@@ -116,12 +120,17 @@ class Cell:
     env: Environment
     #: ``ws`` is distributed's own work stealing; ``none`` for the single-machine schedulers.
     sched: str = "ws"
+    #: How many workers of the environment the tasks may use; None: all. In ``threads``
+    #: and ``remote-threads`` a worker is a thread, elsewhere a process.
+    workers: int | None = None
 
     @property
     def id(self) -> str:
         """The stable, readable id."""
         parts = [f"{self.workload}/v{self.version}"]
         parts += [f"{k}={spell(v)}" for k, v in sorted(self.params)]
+        if self.workers is not None:
+            parts.append(f"{WORKERS}={self.workers}")
         parts += [f"env={self.env}", f"sched={self.sched}"]
         return ";".join(parts)
 
@@ -140,6 +149,7 @@ class Cell:
             params=self.params,
             env=env,
             sched=scheduler_of(env),
+            workers=self.workers,
         ).id
 
     @property
@@ -151,7 +161,8 @@ class Cell:
         >>> Cell(workload="aggregates", version=1, params=(("n", 128),), env="local").label
         'aggregates n=128'
         """
-        return " ".join([self.workload, *(f"{k}={spell(v)}" for k, v in sorted(self.params))])
+        words = [self.workload, *(f"{k}={spell(v)}" for k, v in sorted(self.params))]
+        return " ".join(words if self.workers is None else [*words, f"{WORKERS}={self.workers}"])
 
 
 def scheduler_of(env: Environment) -> str:
@@ -212,12 +223,16 @@ def parse_cell_id(text: str) -> Cell:
             expected="workload/vN;param=value;...;env=...;sched=...",
             found=text[:120],
         )
+    params, workers = pairs[:-2], None
+    if params and params[-1][0] == WORKERS and params[-1][1].isdigit():
+        workers = int(params.pop()[1])
     return Cell(
         workload=name,
         version=int(version),
-        params=tuple((k, _parse(v)) for k, v in pairs[:-2]),
+        params=tuple((k, _parse(v)) for k, v in params),
         env=tail["env"],
         sched=tail["sched"],
+        workers=workers,
     )
 
 

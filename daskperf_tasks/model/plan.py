@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from daskperf_tasks.model.codec import Stored, canonical_hash
+from daskperf_tasks.model.codec import Document, Stored, canonical_hash, register_upgrade
+from daskperf_tasks.model.experiment import PlannedExperiment
 from daskperf_tasks.model.ids import Arm, Cell, Scalar
 
 
@@ -78,7 +79,7 @@ class Plan(Stored):
     """The whole night on paper (``plan.json``)."""
 
     SCHEMA: ClassVar[str] = "daskperf.plan"
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     run_id: str
     created_at: str
@@ -98,6 +99,8 @@ class Plan(Stored):
     trigger: str
     #: Commit of the checkout that made the plan, or why it is unknown.
     commit: str
+    #: Questions that some of the cells answer together.
+    experiments: tuple[PlannedExperiment, ...] = ()
 
     def cell(self, cell_id: str) -> PlannedCell:
         """Return a planned cell by its id (KeyError when it is not in the plan)."""
@@ -105,3 +108,9 @@ class Plan(Stored):
             if planned.cell_id == cell_id:
                 return planned
         raise KeyError(cell_id)
+
+
+@register_upgrade(Plan.SCHEMA, 1)
+def _upgrade_to_2(document: Document) -> Document:
+    # Version 1 had no experiments.
+    return document | {"experiments": []}

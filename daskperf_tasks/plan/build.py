@@ -11,7 +11,7 @@ from daskperf_tasks.errors import InputError
 from daskperf_tasks.model.ids import Arm, Cell, scheduler_of
 from daskperf_tasks.model.plan import Plan, PlannedCell, Request, Round
 from daskperf_tasks.plan.estimate import estimate_s
-from daskperf_tasks.plan.known import Registry
+from daskperf_tasks.plan.known import Registry, own_units
 from daskperf_tasks.plan.matrix import Matrix
 
 
@@ -70,25 +70,33 @@ def planned_cells(matrix: Matrix, registry: Registry) -> tuple[PlannedCell, ...]
     """Multiply a matrix out; the cells are in the order of the file."""
     cells = []
     for row in matrix.workloads:
-        version = registry[row.name].version
+        workload = registry[row.name]
+        version = workload.version
         for point in row.points():
+            units = own_units(workload, dict(point)) if row.units is None else row.units
+            if units is None:
+                raise InputError(
+                    f"workload {row.name!r} does not count its units by its parameters",
+                    expected="units = ... in its table",
+                )
             request = Request(
                 workload=row.name,
                 version=version,
                 params=point,
                 seed=matrix.seed,
-                units=row.units,
+                units=units,
                 warmup=matrix.warmup,
                 repeats=matrix.repeats if row.repeats is None else row.repeats,
                 timeout_s=matrix.timeout_s if row.timeout_s is None else row.timeout_s,
             )
-            for env in row.environments:
+            for env, workers in row.places():
                 cell = Cell(
                     workload=row.name,
                     version=version,
                     params=point,
                     env=env,
                     sched=scheduler_of(env),
+                    workers=workers,
                 )
                 cells.append(
                     PlannedCell(

@@ -49,4 +49,18 @@ class KnownWorkload(Protocol):
         ...
 
 
+def own_units(workload: KnownWorkload, params: Mapping[str, Scalar]) -> int | None:
+    """Return how many units the parameters make; None when the matrix has to say it.
+
+    Parameters
+    ----------
+    workload
+        May have a method ``own_units(params)``.
+    params
+        As the matrix gives them; the workload fills in its defaults.
+    """
+    counted = getattr(workload, "own_units", None)
+    return None if counted is None else int(counted(params))
+
+
 Registry = Mapping[str, KnownWorkload]

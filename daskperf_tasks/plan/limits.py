@@ -15,6 +15,7 @@ blocks              100,000 a wheel       cells times rounds
 ``repeats``         1 to 1,000            beyond, an interval gets no narrower
 ``max_attempts``    1 to 10               what fails ten times is broken
 ``timeout_s``       0.1 to 86,400         one day
+``workers``         1 to 10,000           more than any lane has
 ``units``           1 to 10,000,000       one task each, in the worst case
 warm-up repeats     0 to 1,000            as repeats
 ``tolerance``       0 to 10               1 is a change by 100 %
@@ -63,6 +64,7 @@ REPEATS = Limits(low=1, high=1_000)
 MAX_ATTEMPTS = Limits(low=1, high=10)
 TIMEOUT_S = Limits(low=0.1, high=86_400, whole=False)
 UNITS = Limits(low=1, high=10_000_000)
+NUMBER_OF_WORKERS = Limits(low=1, high=10_000)
 WARMUP_REPEATS = Limits(low=0, high=1_000)
 TOLERANCE = Limits(low=0, high=10, whole=False)
 

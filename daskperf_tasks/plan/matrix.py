@@ -16,13 +16,15 @@ class WorkloadRow:
     """One ``[[workload]]`` table: a workload with lists to be multiplied out."""
 
     name: str
-    #: Units of work in one repeat.
-    units: int
+    #: Units of work in one repeat; None: the workload counts them by its parameters.
+    units: int | None
     #: Whether the run is red when one of its cells gives no valid sample.
     required: bool
     environments: tuple[Environment, ...]
     #: Parameter -> its values, sorted by name.
     params: tuple[tuple[str, tuple[Scalar, ...]], ...]
+    #: How many workers of each environment to use, each a cell; empty: all there are.
+    workers: tuple[int, ...] = ()
     #: None: as in ``[matrix]``.
     repeats: int | None = None
     #: None: as in ``[matrix]``.
@@ -31,7 +33,12 @@ class WorkloadRow:
     @property
     def cells(self) -> int:
         """How many cells it makes, counted without making one."""
-        return math.prod(len(values) for _, values in self.params) * len(self.environments)
+        points = math.prod(len(values) for _, values in self.params)
+        return points * len(self.places())
+
+    def places(self) -> tuple[tuple[Environment, int | None], ...]:
+        """Return every environment with every number of workers (None: all there are)."""
+        return tuple((e, w) for w in self.workers or (None,) for e in self.environments)
 
     def points(self) -> Iterator[tuple[tuple[str, Scalar], ...]]:
         """Yield every combination of the parameters, in the order of the file."""

@@ -29,7 +29,16 @@ _MATRIX_KEYS = (
     "only",
 )
 _WARMUP_KEYS = ("min_repeats", "max_repeats", "tolerance")
-_ROW_KEYS = ("name", "units", "required", "environments", "params", "repeats", "timeout_s")
+_ROW_KEYS = (
+    "name",
+    "units",
+    "required",
+    "environments",
+    "workers",
+    "params",
+    "repeats",
+    "timeout_s",
+)
 #: So many mistakes are told; more help nobody.
 _TOLD = 20
 
@@ -193,13 +202,39 @@ class _Reader:
             self.problem((*path, "required"), what)
         return WorkloadRow(
             name=name,
-            units=self.number(table, path, "units", None, limits.UNITS),
+            units=self.units(table, path, name),
             required=bool(required),
             environments=self.environments(table, path),
+            workers=self.workers(table, path),
             params=self.params(table.get("params", {}), (*path, "params"), name),
             repeats=self.optional(table, path, "repeats", limits.REPEATS),
             timeout_s=self.optional(table, path, "timeout_s", limits.TIMEOUT_S),
         )
+
+    def units(self, table: Mapping[str, Any], path: Path, name: str) -> int | None:
+        if getattr(self.registry[name], "own_units", None) is None:
+            units: int = self.number(table, path, "units", None, limits.UNITS)
+            return units
+        if "units" in table:
+            what = f"workload {name!r} counts its units by its parameters: leave 'units' out"
+            self.problem((*path, "units"), what)
+        return None
+
+    def workers(self, table: Mapping[str, Any], path: Path) -> tuple[int, ...]:
+        given = table.get("workers", [])
+        path = (*path, "workers")
+        values = given if isinstance(given, list) else [given]
+        if "workers" in table and (not values or len(values) > limits.CELLS):
+            self.problem(path, f"'workers' must be a number or up to {limits.CELLS:,} of them")
+            return ()
+        for i, value in enumerate(values):
+            spot = (*path, i) if isinstance(given, list) else path
+            if value not in limits.NUMBER_OF_WORKERS:
+                allowed = limits.NUMBER_OF_WORKERS.text
+                self.problem(spot, f"'workers' must be {allowed}, not {shown(value)}")
+            elif value in values[:i]:
+                self.problem(spot, f"'workers' lists {value} twice")
+        return tuple(dict.fromkeys(v for v in values if v in limits.NUMBER_OF_WORKERS))
 
     def environments(self, table: Mapping[str, Any], path: Path) -> tuple[Any, ...]:
         path = (*path, "environments") if "environments" in table else path
@@ -282,8 +317,8 @@ class _Reader:
         seen: dict[object, int] = {}
         for i, row in enumerate(rows):
             for point in row.points() if row else ():
-                for env in row.environments if row else ():
-                    key = (row.name if row else "", point, env)
+                for env, workers in row.places() if row else ():
+                    key = (row.name if row else "", point, env, workers)
                     first = seen.setdefault(key, i)
                     if first != i:
                         line = line_of(self.lines, ("workload", first))

@@ -33,10 +33,12 @@ def render(matrix: Matrix) -> str:
             "",
             "[[workload]]",
             f"name = {_toml(row.name)}",
-            f"units = {row.units}",
+            *([] if row.units is None else [f"units = {row.units}"]),
             f"required = {_toml(row.required)}",
             f"environments = {_toml(list(row.environments))}",
         ]
+        if row.workers:
+            out.append(f"workers = {_toml(list(row.workers))}")
         if row.repeats is not None:
             out.append(f"repeats = {row.repeats}")
         if row.timeout_s is not None:

@@ -73,7 +73,7 @@ def _alike(one: WorkloadRow, other: WorkloadRow) -> bool:
 
     def rest(row: WorkloadRow) -> object:
         params = tuple(p for p in row.params if p[0] != "n")
-        return row.name, params, frozenset(row.environments)
+        return row.name, params, frozenset(row.places())
 
     return rest(one) == rest(other)
 

@@ -103,15 +103,15 @@ def _check_distinct(matrix: Matrix) -> None:
     seen: set[object] = set()
     for row in matrix.workloads:
         for point in row.points():
-            for env in row.environments:
-                if (row.name, point, env) in seen:
+            for env, workers in row.places():
+                if (row.name, point, env, workers) in seen:
                     raise InputError(
                         "with these options the matrix measures one cell in two of its tables",
                         where=matrix.name,
                         found=f"workload {row.name!r} with {dict(point)} in {env!r}",
                         todo="choose the environments, or a matrix with one table for it",
                     )
-                seen.add((row.name, point, env))
+                seen.add((row.name, point, env, workers))
 
 
 def _only_environments(

@@ -16,6 +16,7 @@ from daskperf_tasks.collect import fine_metrics, host_load
 from daskperf_tasks.collect.task_stream import RepeatRows, TaskRow, task_table, to_parquet
 from daskperf_tasks.errors import DaskperfError
 from daskperf_tasks.model.block import (
+    NO_GRAPH,
     BlockResult,
     Failure,
     Member,
@@ -26,6 +27,7 @@ from daskperf_tasks.model.block import (
     Timeout,
 )
 from daskperf_tasks.model.codec import dumps
+from daskperf_tasks.model.graph import GraphFacts
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Request
 from daskperf_tasks.run import protocol
@@ -35,6 +37,7 @@ from daskperf_tasks.run.look import Look, between
 from daskperf_tasks.run.spec import RoundSpec, Turn
 from daskperf_tasks.store.keys import block_file, stream_file
 from daskperf_tasks.store.protocol import ArtifactStore
+from daskperf_tasks.workloads.graphs import graph_facts
 from daskperf_tasks.workloads.protocol import Built, Workload
 
 #: Seconds for tidying up after a block.
@@ -54,6 +57,7 @@ class Seen:
     fine: list[dict[str, float]] = field(default_factory=list)
     no_fine: Missing | None = None
     correctness: str = "not checked: the block ended before its first result"
+    graph: GraphFacts | Missing = NO_GRAPH
     #: Who came or went between two looks.
     changed: str | None = None
     first: Look | None = None
@@ -134,6 +138,7 @@ def measure_block(
         task_stream=stream if isinstance(stream, Missing) else _below_run(stream),
         fine_metrics=seen.no_fine or fine_metrics.total(seen.fine),
         warnings=tuple(texts),
+        graph=seen.graph,
     )
     write_block(store, result)
     return result
@@ -151,9 +156,11 @@ def _run(turn: Turn, env: RunEnvironment, workload: Workload, seen: Seen) -> Non
     seen.fault = "product"
     for name in workload.requires:
         importlib.import_module(name)
-    built = workload.build(params, units=request.units, seed=request.seed)
+    with env.current():
+        built = workload.build(params, units=request.units, seed=request.seed)
+        seen.graph = graph_facts(built)
     seen.fault = "harness"
-    env.begin()
+    env.begin(turn.planned.cell.workers)
     seen.first = seen.last = env.look()
 
     def repeat(phase: Phase) -> float:
@@ -213,7 +220,7 @@ def one_repeat(
         started_at=started_at,
         makespan_s=makespan,
         units=request.units,
-        tasks=built.tasks,
+        tasks=0 if isinstance(seen.graph, Missing) else seen.graph.tasks,
         task_wall_s=used.task_wall_s,
         task_cpu_s=used.task_cpu_s,
         transfer_bytes=used.transfer_bytes,

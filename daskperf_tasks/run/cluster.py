@@ -6,6 +6,7 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from daskperf_tasks.collect.host_load import machine_id
@@ -16,7 +17,7 @@ from daskperf_tasks.model.block import Member
 from daskperf_tasks.model.ids import Environment, Side
 from daskperf_tasks.model.measured import Measured, Missing
 from daskperf_tasks.run import probes
-from daskperf_tasks.run.layout import expected_workers, layout_fault, pinned
+from daskperf_tasks.run.layout import check_enough, expected_workers, layout_fault, pinned
 from daskperf_tasks.run.look import MIB, Look
 from daskperf_tasks.run.spec import RoundSpec
 from daskperf_tasks.run.worker_wheels import check_answer
@@ -105,7 +106,7 @@ class Connection:
             self._wait_for_workers(patience_s)
             self._wait_until_idle()
             self.make_ready(patience_s)
-            self._drop_slots()
+            self.drop_slots()
         except BaseException:
             self.close()
             raise
@@ -177,7 +178,8 @@ class Connection:
             check_answer(spec, name, address, answers.get(address))
             self._checked.add(worker_id)
 
-    def _drop_slots(self) -> None:
+    def drop_slots(self) -> None:
+        """Forget what :meth:`ClusterEnvironment.begin` let the workers run at once."""
         self.client.run(probes.drop_slot)
         self.client.run_on_scheduler(probes.drop_slots)
 
@@ -211,7 +213,7 @@ class Connection:
             scheduler_cpu_s=Missing(missing="the local cluster's scheduler runs in the client")
             if in_client
             else scheduler["cpu_s"],
-            rss_mib=max(w["rss"] for w in workers.values()) / MIB
+            peak_rss_mib=max(w["peak_rss"] for w in workers.values()) / MIB
             if workers
             else Missing(missing="no worker answered"),
             rows=_rows(scheduler, names),
@@ -257,18 +259,21 @@ class ClusterEnvironment:
         self._env = env
         self._options: dict[str, Any] = {}
         self._futures: list[Any] = []
-        self._address = ""
-        #: Name of the worker that the tasks are bound to.
-        self._only = ""
+        #: Names and addresses of the workers that the tasks are bound to; empty: to none.
+        self._bound: dict[str, str] = {}
+        #: Threads of each of them that the tasks may use; None: all.
+        self._slots: int | None = None
 
     def shape(self, members: Sequence[Member]) -> tuple[int, int]:
         """Return how many tasks can run at once on these workers, and in how many processes."""
+        used = [m.nthreads for m in members if not self._bound or m.name in self._bound]
         if self._env == "remote-threads":
-            threads = [m.nthreads for m in members if self._only in (m.name, "")]
-            return (threads[0], 1) if threads else (0, 0)
-        if self._env == "remote-processes":
-            return len(members), len(members)
-        return sum(m.nthreads for m in members), len(members)
+            used = used[:1]
+        elif self._env == "remote-processes":
+            used = [1 for _ in used]
+        if self._slots is not None:
+            used = [min(threads, self._slots) for threads in used]
+        return sum(used), len(used)
 
     def layout_fault(self, members: Sequence[Member]) -> str | None:
         """Say how these workers differ from the round's; tasks for one need the others too."""
@@ -288,18 +293,33 @@ class ClusterEnvironment:
         """Warnings of connecting, such as versions that differ."""
         return self._connection.warnings
 
-    def begin(self) -> None:
-        """Restrict tasks to one worker, or to one at a time in each."""
-        connection = self._connection
+    def begin(self, workers: int | None) -> None:
+        """Restrict tasks to some workers, to one of them, or to one at a time in each."""
+        client = self._connection.client
+        info = client.scheduler_info(n_workers=-1)["workers"]
+        by_name = dict(sorted((str(info[a]["name"]), str(a)) for a in info))
+        self._options, self._bound, self._slots = {}, {}, None
         if self._env == "remote-threads":
-            info = connection.client.scheduler_info(n_workers=-1)["workers"]
-            self._address = min(info, key=lambda a: str(info[a]["name"]))
-            self._only = str(info[self._address]["name"])
-            self._options = {"workers": [self._address], "allow_other_workers": False}
-            connection.watch()
-        elif self._env == "remote-processes":
-            connection.client.run(probes.add_slot)
-            self._options = {"resources": {probes.SLOT: 1}}
+            name, address = next(iter(by_name.items()))
+            self._bound = {name: address}
+            self._slots = workers
+            check_enough(self._env, workers, int(info[address]["nthreads"]))
+        elif workers is not None:
+            check_enough(self._env, workers, len(by_name))
+            self._bound = dict(list(by_name.items())[:workers])
+        if self._env == "remote-processes":
+            self._slots = 1
+        if self._slots is not None:
+            client.run(probes.add_slots, slots=self._slots)
+            self._options["resources"] = {probes.SLOT: 1}
+        if self._bound:
+            self._options |= {"workers": list(self._bound.values()), "allow_other_workers": False}
+            self._connection.watch()
+
+    def current(self) -> AbstractContextManager[Any]:
+        """Make the client the current one."""
+        entered: AbstractContextManager[Any] = self._connection.client.as_current()
+        return entered
 
     def end(self) -> None:
         """Release what is left and lift the restrictions."""
@@ -309,10 +329,10 @@ class ClusterEnvironment:
             if hasattr(future, "release"):
                 future.release()
         self._futures = []
-        if self._env == "remote-threads":
+        if self._bound:
             self._connection.unwatch()
-        elif self._env == "remote-processes":
-            self._connection._drop_slots()
+        if self._slots is not None:
+            self._connection.drop_slots()
 
     def compute(self, built: Built) -> tuple[Any, ...]:
         """Submit the graph and gather the results."""
@@ -335,9 +355,11 @@ class ClusterEnvironment:
         return self._connection.members()
 
     def lost(self) -> str | None:
-        """Say that the only worker that may run the tasks has gone."""
-        if self._address and self._address in self._connection.removed:
-            return f"the worker {self._address}, to which the tasks are bound, left"
+        """Say that none of the workers that may run the tasks is left."""
+        addresses = set(self._bound.values())
+        if addresses and addresses <= self._connection.removed:
+            who = ", ".join(sorted(addresses))
+            return f"the worker {who}, to which the tasks are bound, left"
         return None
 
     def workers(self) -> list[dict[str, Any]]:

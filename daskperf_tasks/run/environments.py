@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -46,8 +47,18 @@ class RunEnvironment(Protocol):
         """Warnings that opening it gave."""
         ...
 
-    def begin(self) -> None:
-        """Make ready for a block."""
+    def begin(self, workers: int | None) -> None:
+        """Make ready for a block on so many workers (None: all).
+
+        Raises
+        ------
+        InputError
+            When there are fewer.
+        """
+        ...
+
+    def current(self) -> AbstractContextManager[Any]:
+        """Let collections that are built inside see the cluster, as a user's would."""
         ...
 
     def compute(self, built: Built) -> tuple[Any, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from daskperf_tasks.errors import InputError
 from daskperf_tasks.model.block import Member
 from daskperf_tasks.model.facts import LaneWorker
-from daskperf_tasks.model.ids import Side
+from daskperf_tasks.model.ids import Environment, Side
 from daskperf_tasks.run.spec import RoundSpec
 
 
@@ -21,6 +22,25 @@ def expected_workers(spec: RoundSpec, side: Side) -> tuple[LaneWorker, ...]:
         return spec.workers
     anyone = LaneWorker(name="", nthreads=spec.layout.threads)
     return (anyone,) * spec.layout.workers
+
+
+def check_enough(env: Environment, workers: int | None, there: int) -> None:
+    """Make sure that an environment has the workers that a cell asks for.
+
+    Raises
+    ------
+    InputError
+        When it has fewer.
+    """
+    if workers is None or workers <= there:
+        return
+    kind = "threads" if env.endswith("threads") else "workers"
+    raise InputError(
+        f"the cell asks for more workers than there are in {env!r}",
+        expected=f"at most {there} {kind}",
+        found=f"workers = {workers}",
+        todo="measure fewer workers, or give the lane more",
+    )
 
 
 def pinned(members: Sequence[Member]) -> tuple[LaneWorker, ...]:

@@ -21,8 +21,8 @@ class Look:
     #: Worker id -> CPU seconds of the process.
     worker_cpu_s: Mapping[str, float]
     scheduler_cpu_s: Measured
-    #: Largest resident set of a worker process.
-    rss_mib: Measured
+    #: Largest resident set that a worker process had since the look before.
+    peak_rss_mib: Measured
     #: Tasks since the look before, or why they are not known.
     rows: tuple[TaskRow, ...] | Missing
     #: CPU seconds of these tasks where a pool noted them; None: see ``fine``.
@@ -73,7 +73,7 @@ def between(before: Look, after: Look) -> Between:
         transfer_s=waited,
         worker_cpu_s=_worker_cpu(before, after),
         scheduler_cpu_s=_difference(before.scheduler_cpu_s, after.scheduler_cpu_s),
-        peak_rss_mib=after.rss_mib,
+        peak_rss_mib=after.peak_rss_mib,
         fine=fine,
     )
 

@@ -10,9 +10,7 @@ import os
 import time
 from typing import Any
 
-import psutil
-
-from daskperf_tasks.collect import fine_metrics
+from daskperf_tasks.collect import fine_metrics, memory
 from daskperf_tasks.collect.host_load import machine_id
 from daskperf_tasks.run.identity import Found, find_subject
 
@@ -31,11 +29,18 @@ def worker_look(dask_worker: Any) -> dict[str, Any]:
         "pid": os.getpid(),
         "machine": machine_id(),
         "cpu_s": time.process_time(),
-        "rss": psutil.Process().memory_info().rss,
+        "peak_rss": _new_peak_rss(),
         "fine": fine_metrics.flatten(dask_worker.digests_total),
         "transfer_bytes": _new_transfers(dask_worker),
         "executing": len(dask_worker.state.executing),
     }
+
+
+def _new_peak_rss() -> int:
+    """Return the largest resident set since the last look, in bytes."""
+    peak = memory.peak_rss_bytes()
+    memory.reset_peak_rss()
+    return peak
 
 
 def _new_transfers(dask_worker: Any) -> int | None:
@@ -113,9 +118,9 @@ def _plain(row: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
-async def add_slot(dask_worker: Any) -> None:
-    """Let this worker run one task of those that ask for a slot at a time."""
-    await dask_worker.set_resources(**{SLOT: 1})
+async def add_slots(dask_worker: Any, slots: int) -> None:
+    """Let this worker run so many tasks of those that ask for a slot at a time."""
+    await dask_worker.set_resources(**{SLOT: slots})
 
 
 def drop_slot(dask_worker: Any) -> None:

@@ -121,12 +121,13 @@ def _report(
 def _once(planned: PlannedCell, environments: Environments, registry: dict[str, Any]) -> None:
     request = planned.request
     env = environments.get(planned.cell.env)
-    built = registry[request.workload].build(
-        dict(request.params), units=request.units, seed=request.seed
-    )
     with limited(request.timeout_s, env.lost):
         try:
-            env.begin()
+            with env.current():
+                built = registry[request.workload].build(
+                    dict(request.params), units=request.units, seed=request.seed
+                )
+            env.begin(planned.cell.workers)
             env.compute(built)
             env.look()
         finally:

@@ -7,12 +7,12 @@ import socket
 import time
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from daskperf_tasks.collect import memory
 from daskperf_tasks.collect.host_load import processes_cpu_s
 from daskperf_tasks.collect.workers import pool_worker
 from daskperf_tasks.errors import ClusterError, DeployError, HarnessError
@@ -20,6 +20,7 @@ from daskperf_tasks.model.block import Member
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.run.deaths import killed_from_outside
 from daskperf_tasks.run.identity import find_subject, same_version, versions_in
+from daskperf_tasks.run.layout import check_enough
 from daskperf_tasks.run.look import MIB, Look
 from daskperf_tasks.run.pools import TimedProcessPool, TimedThreadPool
 from daskperf_tasks.run.spec import RoundSpec
@@ -66,8 +67,9 @@ def check_driver(spec: RoundSpec) -> str:
 class _SingleMachine:
     warnings: tuple[str, ...] = ()
 
-    def begin(self) -> None:
-        """Nothing to make ready."""
+    def current(self) -> AbstractContextManager[Any]:
+        """There is no cluster to see."""
+        return nullcontext()
 
     def end(self) -> None:
         """Nothing to undo."""
@@ -86,10 +88,19 @@ class ThreadsEnvironment(_SingleMachine):
     def __init__(self, spec: RoundSpec) -> None:
         import dask.threaded
 
-        self.threads = spec.layout.threads
+        self._usual = spec.layout.threads
+        self.threads = self._usual
         self.subject_version = check_driver(spec)
         self._get = dask.threaded.get
         self._pool = TimedThreadPool(self.threads)
+
+    def begin(self, workers: int | None) -> None:
+        """Take a pool of so many threads, at most those of the allocation."""
+        check_enough("threads", workers, max(self._usual, allocated_cores()))
+        wanted = workers or self._usual
+        if wanted != self.threads:
+            self.close()
+            self.threads, self._pool = wanted, TimedThreadPool(wanted)
 
     def compute(self, built: Built) -> tuple[Any, ...]:
         """Compute in the pool."""
@@ -111,7 +122,7 @@ class ThreadsEnvironment(_SingleMachine):
             members=self.members(),
             worker_cpu_s={str(os.getpid()): time.process_time()},
             scheduler_cpu_s=_NO_SCHEDULER,
-            rss_mib=psutil.Process().memory_info().rss / MIB,
+            peak_rss_mib=_largest_rss((os.getpid(),)),
             rows=rows,
             task_cpu_s=cpu,
             transfer_bytes=_NO_TRANSFER,
@@ -146,11 +157,21 @@ class ProcessesEnvironment(_SingleMachine):
     def __init__(self, spec: RoundSpec) -> None:
         import dask.multiprocessing
 
-        self.processes = spec.layout.workers
+        self._usual = spec.layout.workers
+        self.processes = self._usual
         self.subject_version = check_driver(spec)
         self._get = dask.multiprocessing.get
         self._pool = TimedProcessPool(self.processes)
         self._pool.warm_up()
+
+    def begin(self, workers: int | None) -> None:
+        """Take a pool of so many processes, at most the cores of the allocation."""
+        check_enough("processes", workers, max(self._usual, allocated_cores()))
+        wanted = workers or self._usual
+        if wanted != self.processes:
+            self.close()
+            self.processes, self._pool = wanted, TimedProcessPool(wanted)
+            self._pool.warm_up()
 
     def compute(self, built: Built) -> tuple[Any, ...]:
         """Compute in the pool, one task a message."""
@@ -182,7 +203,7 @@ class ProcessesEnvironment(_SingleMachine):
             members=self.members(),
             worker_cpu_s={str(pid): processes_cpu_s([pid]) for pid in pids},
             scheduler_cpu_s=_NO_SCHEDULER,
-            rss_mib=_largest_rss(pids),
+            peak_rss_mib=_largest_rss(pids),
             rows=rows,
             task_cpu_s=cpu,
             transfer_bytes=_NO_TRANSFER,
@@ -216,11 +237,18 @@ class ProcessesEnvironment(_SingleMachine):
         self._pool.kill()
 
 
+def allocated_cores() -> int:
+    """Return how many cores this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
 def _largest_rss(pids: tuple[int, ...]) -> float | Missing:
+    """Return the peak of the largest process in MiB, and let all peaks begin anew."""
     sizes = []
     for pid in pids:
         try:
-            sizes.append(psutil.Process(pid).memory_info().rss / MIB)
-        except psutil.Error:
+            sizes.append(memory.peak_rss_bytes(pid) / MIB)
+        except OSError:
             continue
+        memory.reset_peak_rss(pid)
     return max(sizes) if sizes else Missing(missing="no process of the pool is left")

@@ -100,10 +100,10 @@ class Built:
 
     #: Dask collections; computed together, their results go to ``check`` in this order.
     collections: tuple[Any, ...]
-    #: Tasks in the graph as run.
-    tasks: int
     #: Whether Dask optimizes the graph first. Say False for graphs that have nothing to
-    #: fuse or cull: culling walks all wanted keys once per layer.
+    #: fuse or cull (culling walks all wanted keys once per layer), and for those that are
+    #: to be run as they are written down. Reports call the two forms of a graph
+    #: ``optimized`` and ``low-level``.
     optimize_graph: bool = True
 
 
@@ -119,7 +119,18 @@ class Checked:
 
 @runtime_checkable
 class Workload(Protocol):
-    """A unit of work that can be measured in every environment."""
+    """A unit of work that can be measured in every environment.
+
+    Two more members are optional:
+
+    ``libraries: tuple[str, ...]``
+        Import names of third-party packages that must be installed on driver and
+        workers (``("xarray",)``); see :func:`libraries_of`.
+    ``own_units(params) -> int``
+        How many units these parameters make, where the parameters say it (``merge``
+        of n tasks). A matrix then gives no ``units``; see
+        :func:`daskperf_tasks.plan.known.own_units`.
+    """
 
     @property
     def name(self) -> str:
@@ -138,7 +149,7 @@ class Workload(Protocol):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """Modules that must be importable where tasks run."""
+        """Import names of the wheel under test that the tasks use; empty: none of it."""
         ...
 
     @property
@@ -173,6 +184,11 @@ def with_defaults(workload: Workload, given: Params) -> dict[str, Scalar]:
     return {name: given.get(name, spec.default) for name, spec in workload.params.items()}
 
 
+def libraries_of(workload: Workload) -> tuple[str, ...]:
+    """Return the import names of what must be installed wherever the workload's tasks run."""
+    return tuple(getattr(workload, "libraries", ()))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskList:
     """Independent tasks of one function in one layer: the shape of an embarrassing workload."""
@@ -197,6 +213,5 @@ class TaskList:
         graph = HighLevelGraph.from_collections(layer, tasks)
         return Built(
             collections=tuple(Delayed(key, graph, layer=layer) for key in keys),
-            tasks=len(keys),
             optimize_graph=False,
         )

@@ -96,7 +96,7 @@ class Sums(Odd):
 
         x = da.arange(units * units, chunks=units * units // 4).reshape(units, units)
         total = (x + x.T).sum()
-        return Built(collections=(total,), tasks=len(total.__dask_graph__()))
+        return Built(collections=(total,))
 
     def check(
         self, results: tuple[Any, ...], params: Mapping[str, Any], *, units: int, seed: int
