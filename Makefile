@@ -46,7 +46,7 @@ down: ## stop everything the embedded stack started
 	@if [ -x $(VENV)/bin/daskperf ]; then $(VENV)/bin/daskperf lane down; else echo "nothing to stop: no $(VENV) yet"; fi
 
 lock: $(STAMPS)/uv ## renew requirements.txt and requirements-dev.txt
-	$(UV) pip compile -q --upgrade pyproject.toml --extra orchestrator --extra browse --universal \
+	$(UV) pip compile -q --upgrade pyproject.toml --extra orchestrator --extra browse --extra workloads --universal \
 	  --python-version 3.11 --generate-hashes --no-emit-package daskperf \
 	  --custom-compile-command "make lock" -o requirements.txt
 	$(UV) pip compile -q --upgrade pyproject.toml --extra dev --universal \
