@@ -1,0 +1,1 @@
+"""Workloads on Dask arrays: neighbour exchange, rechunking, sliding windows, column means."""
