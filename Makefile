@@ -36,8 +36,9 @@ lint: $(STAMPS)/dev ## style, types and import layers
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
-bench: $(STAMPS)/orchestrator ## what measuring costs the measured, as ratios
+bench: $(STAMPS)/orchestrator ## what measuring costs the measured, and the kernels against C and Numba, as ratios
 	$(PY) bench/harness_overhead.py
+	$(PY) bench/kernels.py
 
 up: $(STAMPS)/orchestrator ## start the embedded stack, or find it running
 	@$(VENV)/bin/daskperf lane up

@@ -22,6 +22,8 @@ import click
 
 from daskperf_tasks import __version__
 from daskperf_tasks.errors import DaskperfError, HarnessError, InputError, Interrupted
+from daskperf_tasks.plan.experiments.design import KindSpec
+from daskperf_tasks.plan.experiments.kinds import KINDS
 
 Command = Callable[..., int | None]
 
@@ -145,25 +147,40 @@ _repeats_option = click.option(
 @click.argument("matrix")
 @_n_option
 @_repeats_option
+@click.option("--subject", "wheel", help="Wheel whose own workloads are planned, too.")
+@click.option("--graphs", is_flag=True, help="Also build every cell's task graph and count it.")
 @_guarded
-def plan(*, matrix: str, n: tuple[int, ...], repeats: int | None, as_json: bool) -> None:
+def plan(
+    *,
+    matrix: str,
+    n: tuple[int, ...],
+    repeats: int | None,
+    wheel: str | None,
+    graphs: bool,
+    as_json: bool,
+) -> None:
     """Show cells, order and estimated time of MATRIX (a path or a shipped name)."""
     from daskperf_tasks.asking import Ask
     from daskperf_tasks.model.codec import encode
-    from daskperf_tasks.reading import plan_text, sketch_plan
+    from daskperf_tasks.reading import graphs_text, plan_graphs, plan_text, sketch_plan
 
-    sketched = sketch_plan(_settings(), Ask(matrix=matrix, n=n or None, repeats=repeats))
+    settings, ask = _settings(), Ask(matrix=matrix, n=n or None, repeats=repeats, wheel=wheel)
+    sketched = sketch_plan(settings, ask)
+    counted = plan_graphs(settings, ask, sketched) if graphs else {}
     document = {
         "matrix": sketched.matrix_name,
         "estimate_s": sketched.estimate_s,
         "cells": [
             {"id": c.cell_id, "label": c.cell.label, "env": c.cell.env, "required": c.required}
             | {"request": encode(c.request), "request_hash": c.request_hash}
+            | ({"graph": encode(counted[c.cell_id])} if graphs else {})
             for c in sketched.cells
         ],
         "rounds": encode(sketched.rounds),
+        "experiments": encode(sketched.experiments),
     }
-    _emit(as_json, document, plan_text(sketched))
+    text = plan_text(sketched) + (f"\n\n{graphs_text(counted)}" if graphs else "")
+    _emit(as_json, document, text)
 
 
 @main.command()
@@ -184,6 +201,76 @@ def run(*, as_json: bool, store: str | None, **asked: Any) -> int:
     outcome = run_chain(_settings(store), Ask(trigger="cli", **asked))
     _emit(as_json, outcome.facts, outcome.text)
     return outcome.exit_code
+
+
+@main.group()
+def experiment() -> None:
+    """Measure one question, such as how many tasks are best, and answer it."""
+
+
+@main.group("report")
+def report_() -> None:
+    """Measure and recommend."""
+
+
+def _experiment_command(spec: KindSpec) -> click.Command:
+    """Make the command of a kind of experiment, with its options."""
+
+    @_guarded
+    def command(
+        *,
+        as_json: bool,
+        store: str | None,
+        rounds: int | None,
+        repeats: int | None,
+        scheduler: str | None,
+        wheel: str | None,
+        **given: Any,
+    ) -> int:
+        from daskperf_tasks.experimenting import run_experiment
+
+        outcome = run_experiment(
+            _settings(store),
+            spec.kind,
+            given,
+            rounds=rounds,
+            repeats=repeats,
+            wheel=wheel,
+            scheduler=scheduler,
+        )
+        _emit(as_json, outcome.facts, outcome.text)
+        return outcome.exit_code
+
+    decorators = [
+        click.option(
+            f"--{option.name.replace('_', '-')}",
+            option.name,
+            type=str if option.limits is None else int,
+            multiple=option.many,
+            help=option.described,
+        )
+        for option in spec.options
+    ]
+    decorators += [
+        click.option("--rounds", type=int, help="Passes, each in a fresh process; default: 4."),
+        click.option("--repeats", type=int, help="Repeats in a block; default: 3."),
+        click.option(
+            "--scheduler",
+            help="Address of a lane's scheduler; default: the lane file's, else a lane of this "
+            "command's own.",
+        ),
+        click.option("--subject", "wheel", help="Wheel under test; default: the best there is."),
+        _store_option,
+    ]
+    decorated: Any = command
+    for decorate in reversed(decorators):
+        decorated = decorate(decorated)
+    return click.command(spec.kind, help=spec.about)(decorated)
+
+
+for _spec in KINDS.values():
+    experiment.add_command(_experiment_command(_spec))
+report_.add_command(_experiment_command(KINDS["optimization"]))
 
 
 @main.command()

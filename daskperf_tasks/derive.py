@@ -16,7 +16,9 @@ from daskperf_tasks.analyse.outcome import Outcome, decide_outcome
 from daskperf_tasks.errors import StoreError
 from daskperf_tasks.model.block import BlockResult
 from daskperf_tasks.model.codec import Stored, dumps
+from daskperf_tasks.model.experiment import Experiments
 from daskperf_tasks.model.facts import Calibration, Lane, Preflight
+from daskperf_tasks.model.graph import GraphTable
 from daskperf_tasks.model.ids import Side, parse_cell_id
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Plan
@@ -93,7 +95,7 @@ def previous_run(store_url: str, spool: ArtifactStore, run_id: str) -> PreviousR
 def derive(
     store: ArtifactStore, run_id: str, *, previous_of: Callable[[], PreviousRun | Missing]
 ) -> Derived:
-    """Write summaries, tables, timelines, comparison, verdicts and diagnosis of a run.
+    """Write summaries, tables, timelines, comparison, verdicts, diagnosis and experiments.
 
     Parameters
     ----------
@@ -105,6 +107,7 @@ def derive(
         Gives the run to compare with, or why there is none.
     """
     from daskperf_tasks.analyse.diagnose import diagnose
+    from daskperf_tasks.analyse.graph_table import graph_table
     from daskperf_tasks.analyse.sides import compare_sides
     from daskperf_tasks.analyse.summarise import summaries as summarise
     from daskperf_tasks.analyse.verdicts import decide
@@ -142,10 +145,14 @@ def derive(
         paired=compare_paired(plan, blocks),
     )
     verdicts = decide(comparison)
-    diagnosis = diagnose(plan, blocks, summaries, calibration, preflight, _by_cell(streams))
+    by_cell = _by_cell(streams)
+    diagnosis = diagnose(plan, blocks, summaries, calibration, preflight, by_cell)
     _save(store, run_id, "comparison.json", comparison)
     _save(store, run_id, "verdicts.json", verdicts)
     _save(store, run_id, "diagnosis.json", diagnosis)
+    if plan.experiments:
+        _save_experiments(store, plan, blocks, preflight)
+    _save(store, run_id, "graphs.json", graph_table(plan, blocks, summaries, by_cell))
     return Derived(
         summaries=summaries, comparison=comparison, verdicts=verdicts, diagnosis=diagnosis
     )
@@ -164,6 +171,7 @@ def validate_into(store: ArtifactStore, run_id: str) -> Validation:
         load_or_none(store, run_id, "preflight.json", Preflight),
         load_or_none(store, run_id, "deployment.json", Deployment),
         load_or_none(store, run_id, "subject.json", SubjectSet),
+        load_or_none(store, run_id, keys.EXPERIMENTS, Experiments),
     )
     _save(store, run_id, "validation/results.json", seen)
     return seen
@@ -248,7 +256,9 @@ def report_inputs(store: ArtifactStore, run_id: str, *, store_url: str = "") -> 
         comparison=part("comparison.json", Comparison),
         verdicts=part("verdicts.json", Verdicts),
         diagnosis=part("diagnosis.json", Diagnosis),
+        experiments=part(keys.EXPERIMENTS, Experiments),
         validation=part("validation/results.json", Validation),
+        graphs=part("graphs.json", GraphTable),
         environments=_environments(store, run_id),
         stages=stage_records(store, run_id),
         artifacts=tuple(
@@ -339,6 +349,19 @@ def _save_tables(
         put("task_stream.parquet", to_parquet(table))
         page = timeline_html(table, f"Task stream, {side}, run {run_id}")
         put("timeline.html", page.encode())
+
+
+def _save_experiments(
+    store: ArtifactStore, plan: Plan, blocks: tuple[BlockResult, ...], preflight: Preflight | None
+) -> None:
+    from daskperf_tasks.analyse.experiments.answer import answer_experiments
+    from daskperf_tasks.report.experiments_chart import experiment_svg
+
+    answers = answer_experiments(plan, blocks, preflight, _environments(store, plan.run_id))
+    _save(store, plan.run_id, keys.EXPERIMENTS, answers)
+    for planned, result in zip(plan.experiments, answers.results, strict=True):
+        plot = experiment_svg(planned, result)
+        store.put(keys.experiment_plot(plan.run_id, planned.name), plot.encode(), replace=True)
 
 
 def _save(store: ArtifactStore, run_id: str, name: str, document: Stored) -> None:

@@ -6,7 +6,7 @@ spool, so that one that waits for its store, or is in progress, can be seen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from daskperf_tasks.derive import report_inputs
 from daskperf_tasks.errors import InputError, StoreError, UnknownRunError
 from daskperf_tasks.model.codec import encode
 from daskperf_tasks.model.facts import Preflight
+from daskperf_tasks.model.graph import GraphFacts
 from daskperf_tasks.model.ids import new_run_id
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Plan
@@ -35,11 +36,19 @@ LATEST = "latest"
 
 
 def sketch_plan(settings: Settings, ask: Ask) -> Plan:
-    """Make a plan without choosing wheels or writing anything."""
+    """Make a plan without a run.
+
+    A wheel that ``ask`` names brings its own workloads; it is unpacked into the
+    cache for that. None is chosen when it names none.
+    """
+    from daskperf_tasks.deploy.sources import wheel_by_hand
+    from daskperf_tasks.deploy.wheel_workloads import workloads_with
+
     now = datetime.now(UTC)
-    return plan_of(
-        settings, ask, run_id=new_run_id(now, b"\0\0\0"), created_at=now, arms=("subject",)
-    )
+    run_id = new_run_id(now, b"\0\0\0")
+    subject, data = wheel_by_hand(ask.wheel) if ask.wheel is not None else (None, None)
+    with workloads_with(subject, data, local_root=settings.cache / "wheels") as known:
+        return plan_of(settings, ask, run_id=run_id, created_at=now, arms=("subject",), known=known)
 
 
 def plan_text(plan: Plan) -> str:
@@ -55,6 +64,66 @@ def plan_text(plan: Plan) -> str:
         f"{len(plan.cells)} cells, {len(plan.rounds)} rounds, seed {plan.seed}, "
         f"about {plan.estimate_s:.0f} s of measuring for one wheel"
     )
+    for experiment in plan.experiments:
+        lines += ["", f"experiment {experiment.name}: {experiment.question}"]
+        lines += [f"  {point.label}: {point.cell_id}" for point in experiment.points]
+        if experiment.prediction is not None:
+            order = " < ".join(experiment.prediction.order)
+            lines += [f"  prediction, fastest first: {order}", f"  {experiment.prediction.text}"]
+    return "\n".join(lines)
+
+
+def plan_graphs(
+    settings: Settings, ask: Ask, plan: Plan, *, timeout_s: float = 30.0
+) -> dict[str, GraphFacts | Missing]:
+    """Build every cell's graph, run none, and return the properties by cell id.
+
+    Parameters
+    ----------
+    settings, ask
+        As for :func:`sketch_plan`.
+    plan
+        What it made of them.
+    timeout_s
+        Limit for one graph. Building runs the code of the workloads, in a process
+        of its own.
+    """
+    from daskperf_tasks.deploy.driver import install_here
+    from daskperf_tasks.deploy.sources import wheel_by_hand
+    from daskperf_tasks.workloads.graph_counter import GraphCounter, Work
+
+    path: list[str] = []
+    if ask.wheel is not None:
+        subject, data = wheel_by_hand(ask.wheel)
+        path = [install_here(subject, data, settings.cache / "wheels")["folder"]]
+    found: dict[str, GraphFacts | Missing] = {}
+    counted: dict[Work, GraphFacts | Missing] = {}
+    with GraphCounter(timeout_s=timeout_s, path=path) as counter:
+        for c in plan.cells:
+            work = Work(
+                workload=c.request.workload,
+                params=c.request.params,
+                units=c.request.units,
+                seed=c.request.seed,
+                cluster=c.cell.env not in ("threads", "processes"),
+            )
+            if work not in counted:
+                counted[work] = counter.count(work)
+            found[c.cell_id] = counted[work]
+    return found
+
+
+def graphs_text(graphs: Mapping[str, GraphFacts | Missing]) -> str:
+    """Render the properties of graphs as a table."""
+    width = max((len(cell_id) for cell_id in graphs), default=4)
+    lines = [f"{'graph of cell':<{width}}  {'tasks':>9}  {'arcs':>9}  {'path':>6}  form"]
+    for cell_id, g in graphs.items():
+        if isinstance(g, Missing):
+            lines.append(f"{cell_id:<{width}}  not known: {g.missing}")
+        else:
+            lines.append(
+                f"{cell_id:<{width}}  {g.tasks:>9,}  {g.arcs:>9,}  {g.longest_path:>6,}  {g.form}"
+            )
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from daskperf_tasks.asking import Ask, plan_of
+from daskperf_tasks.asking import Ask, matrix_source, plan_of
 from daskperf_tasks.derive import (
     close_run,
     derive,
@@ -77,23 +77,31 @@ def start(settings: Settings, ask: Ask) -> Facts:
     MatrixError, WheelError
         Before anything is written.
     """
-    from daskperf_tasks.deploy.choice import check_fits, choose_reference, choose_subject
+    from daskperf_tasks.deploy import choice
     from daskperf_tasks.deploy.lane_file import load_lane
-    from daskperf_tasks.workloads.registry import load_registry
+    from daskperf_tasks.deploy.wheel_workloads import workloads_with
 
     begun, now = time.perf_counter(), datetime.now(UTC)
     run_id = new_run_id(now, secrets.token_bytes(3))
-    plan_one = plan_of(settings, ask, run_id=run_id, created_at=now, arms=("subject",))
+    matrix_source(settings, ask)  # a wrong name is told before a wheel is built
     lane = load_lane(settings.lane, scheduler=ask.scheduler)
 
-    subject, data = choose_subject(settings, ask.wheel)
-    check_fits(subject, plan_one, load_registry())
-    reference, reference_data, reason = choose_reference(
-        settings, ask.against, subject, before=run_id, lane=lane.name, matrix=plan_one.matrix_name
-    )
-    plan = plan_one
-    if reference is not None:
-        plan = plan_of(settings, ask, run_id=run_id, created_at=now, arms=("subject", "reference"))
+    # The wheel comes before the plan: it may bring the workloads that the matrix names.
+    subject, data = choice.choose_subject(settings, ask.wheel)
+    wheels = settings.cache / "wheels"
+    with workloads_with(subject, data, local_root=wheels) as known:
+        arms: tuple[Arm, ...] = ("subject",)
+        plan = plan_of(settings, ask, run_id=run_id, created_at=now, arms=arms, known=known)
+        choice.check_fits(subject, plan, known.registry, known.own)
+        chosen = choice.choose_reference(
+            settings, ask.against, subject, before=run_id, lane=lane.name, matrix=plan.matrix_name
+        )
+        reference, reference_data, reason = choice.keep_comparable(
+            chosen, plan=plan, subject=subject, own=known.own, local_root=wheels
+        )
+        if reference is not None:
+            arms = ("subject", "reference")
+            plan = plan_of(settings, ask, run_id=run_id, created_at=now, arms=arms, known=known)
 
     spool = _spool(settings)
     for wheel, payload in ((subject, data), (reference, reference_data)):
@@ -166,12 +174,16 @@ def preflight(settings: Settings, run_id: str) -> Facts:
         When a finding forbids measuring; ``preflight.json`` has all of them.
     """
     from daskperf_tasks.preflight.check import preflight as check
+    from daskperf_tasks.preflight.libraries import needs_with
 
     spool = _spool(settings)
-    subjects = load(spool, run_id, "subject.json", SubjectSet)
+    plan = load(spool, run_id, "plan.json", Plan)
+    subject = load(spool, run_id, "subject.json", SubjectSet).subject
+    data = spool.get(keys.wheel_file(subject.sha256, subject.file))
     lane = _lane(spool, run_id)
     with stage_clock(spool, run_id, "preflight"):
-        seen = check(lane.scheduler, lane=lane, subject=subjects.subject)
+        needs = needs_with(plan, subject, data, local_root=settings.cache / "wheels")
+        seen = check(lane.scheduler, lane=lane, subject=subject, needs=needs)
         _save(spool, run_id, "preflight.json", seen, replace=True)
         for finding in seen.findings:
             log.log(logging.INFO if finding.level == "note" else logging.WARNING, "%s", finding)

@@ -10,14 +10,17 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.exceptions import AirflowFailException
 
-from daskperf_tasks.airflow.forms import check_conf
+from daskperf_tasks.airflow.forms import KEYS, check_conf, experiment_params
 from daskperf_tasks.airflow.store_access import store_environment
 from daskperf_tasks.errors import DaskperfError, InfraError, LaneBusyError
 from daskperf_tasks.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from daskperf_tasks.asking import Ask
 
 log = logging.getLogger(__name__)
 
@@ -97,32 +100,64 @@ def round_requests(facts: Mapping[str, Any]) -> list[Facts]:
     ]
 
 
-def start(*, trigger: str, params: Any = None, dag_run: Any = None, ti: Any = None) -> list[Facts]:
+def start(
+    *,
+    trigger: str,
+    experiment: str | None = None,
+    params: Any = None,
+    dag_run: Any = None,
+    ti: Any = None,
+) -> list[Facts]:
     """Check the request, build and choose the wheel, write the plan."""
     try:
-        check_conf(dag_run.conf)
+        check_conf(dag_run.conf, KEYS if experiment is None else experiment_params(experiment))
     except DaskperfError as err:
         raise AirflowFailException(str(err)) from err
     asked = dict(params)
 
     def call(settings: Settings) -> Facts:
         from daskperf_tasks import stages
-        from daskperf_tasks.asking import Ask
 
-        ask = Ask(
-            matrix=asked["matrix"],
-            trigger=trigger,
-            wheel=asked["wheel"],
-            against=asked["against"],
-            scheduler=asked["scheduler"],
-            n=tuple(asked["n"]) if asked["n"] else None,
-            repeats=asked["repeats"],
-        )
-        return stages.start(settings, ask)
+        if experiment is None:
+            return stages.start(settings, _asked_matrix(asked, trigger))
+        return stages.start(settings, _asked_experiment(settings, asked, trigger, experiment))
 
     facts = run_stage("start", call)
     ti.xcom_push(key="run_id", value=facts["run_id"])
     return round_requests(facts)
+
+
+def _asked_matrix(asked: Facts, trigger: str) -> Ask:
+    from daskperf_tasks.asking import Ask
+
+    return Ask(
+        matrix=asked["matrix"],
+        trigger=trigger,
+        wheel=asked["wheel"],
+        against=asked["against"],
+        scheduler=asked["scheduler"],
+        n=tuple(asked["n"]) if asked["n"] else None,
+        repeats=asked["repeats"],
+    )
+
+
+def _asked_experiment(settings: Settings, asked: Facts, trigger: str, kind: str) -> Ask:
+    from daskperf_tasks.asking_experiment import ask_experiment
+    from daskperf_tasks.plan.experiments.kinds import KINDS
+
+    spec = KINDS[kind]
+    ask, planned = ask_experiment(
+        settings,
+        spec.kind,
+        {option.name: asked[option.name] for option in spec.options},
+        trigger=trigger,
+        rounds=asked["rounds"],
+        repeats=asked["repeats"],
+        wheel=asked["wheel"],
+        scheduler=asked["scheduler"],
+    )
+    log.info("%s", planned.question)
+    return ask
 
 
 def deploy(daskperf_run: str) -> Facts:

@@ -38,15 +38,17 @@ _WAIT_FOR_LANE = ExceptionRetryPolicy(
 )
 
 
-def wire_chain(*, trigger: str) -> None:
+def wire_chain(*, trigger: str, experiment: str | None = None) -> None:
     """Add the chain's tasks to the DAG whose ``with`` block this is called in.
 
     Parameters
     ----------
     trigger
         How the run is started, as the plan records it.
+    experiment
+        Kind of the one experiment that the form asks for; None for a matrix.
     """
-    requests = _task(bodies.start, minutes=20)(trigger=trigger)
+    requests = _task(bodies.start, minutes=20)(trigger=trigger, experiment=experiment)
     run_id = requests["run_id"]
 
     deploy = _task(

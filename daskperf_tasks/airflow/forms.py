@@ -10,7 +10,10 @@ from typing import Any
 from airflow.sdk import Param
 
 from daskperf_tasks.errors import InputError
-from daskperf_tasks.plan.limits import REPEATS
+from daskperf_tasks.plan.experiments.kinds import KINDS
+from daskperf_tasks.plan.experiments.option import Option
+from daskperf_tasks.plan.experiments.single import USUAL_REPEATS, USUAL_ROUNDS
+from daskperf_tasks.plan.limits import EXPERIMENT_VALUES, REPEATS, ROUNDS, Limits
 from daskperf_tasks.settings import read_settings
 from daskperf_tasks.workloads.aggregates import AGGREGATES
 
@@ -64,15 +67,7 @@ def run_params() -> dict[str, Param]:
             description_md="Measured repeats in each block. Empty: as the matrix says.",
             section="What",
         ),
-        "wheel": Param(
-            None,
-            type=["null", "string"],
-            minLength=1,
-            title="Wheel",
-            description_md="Path of the wheel under test. Empty: the latest wheel of the wheel "
-            "source.",
-            section="Subject",
-        ),
+        "wheel": _wheel(),
         "against": Param(
             None,
             type=["null", "string"],
@@ -82,16 +77,77 @@ def run_params() -> dict[str, Param]:
             "`none`. Empty: the wheel of the last accepted run.",
             section="Subject",
         ),
-        "scheduler": Param(
-            None,
-            type=["null", "string"],
-            pattern=r"^(tcp|tls|ws|wss|ucx)://[^\s/]+:[0-9]{1,5}$",
-            title="Scheduler",
-            description_md="Address of the Dask scheduler, for example "
-            "`tcp://10.0.0.5:8786`. Empty: the lane file's.",
-            section="Where",
-        ),
+        "scheduler": _scheduler(),
     }
+
+
+def experiment_params(kind: str) -> dict[str, Param]:
+    """Return the fields of the form of one experiment: its options, then the common ones."""
+    fields = {option.name: _field(option) for option in KINDS[kind].options}
+    return fields | {
+        "rounds": _count("Rounds", ROUNDS, USUAL_ROUNDS, "Passes, each in a fresh process."),
+        "repeats": _count("Repeats", REPEATS, USUAL_REPEATS, "Measured repeats in each block."),
+        "wheel": _wheel(),
+        "scheduler": _scheduler(),
+    }
+
+
+def _field(option: Option) -> Param:
+    one: dict[str, Any] = {"type": "string", "minLength": 1}
+    if option.limits is not None:
+        one = {"type": "integer", "minimum": option.limits.low, "maximum": option.limits.high}
+    if option.choices:
+        one["enum"] = list(option.choices)
+    title = option.name.replace("_", " ").capitalize()
+    about = {"title": title, "description_md": option.described, "section": "What"}
+    if option.many:
+        return Param(
+            None,
+            type=["null", "array"],
+            items=one,
+            minItems=1,
+            maxItems=EXPERIMENT_VALUES,
+            uniqueItems=True,
+            **about,
+        )
+    if option.choices:
+        one["enum"].append(None)
+    return Param(None, **{**one, "type": ["null", one["type"]]}, **about)
+
+
+def _count(title: str, allowed: Limits, usual: int, about: str) -> Param:
+    return Param(
+        None,
+        type=["null", "integer"],
+        minimum=allowed.low,
+        maximum=allowed.high,
+        title=title,
+        description_md=f"{about} Empty: {usual}.",
+        section="How often",
+    )
+
+
+def _wheel() -> Param:
+    return Param(
+        None,
+        type=["null", "string"],
+        minLength=1,
+        title="Wheel",
+        description_md="Path of the wheel under test. Empty: the latest wheel of the wheel source.",
+        section="Subject",
+    )
+
+
+def _scheduler() -> Param:
+    return Param(
+        None,
+        type=["null", "string"],
+        pattern=r"^(tcp|tls|ws|wss|ucx)://[^\s/]+:[0-9]{1,5}$",
+        title="Scheduler",
+        description_md="Address of the Dask scheduler, for example `tcp://10.0.0.5:8786`. Empty: "
+        "the lane file's.",
+        section="Where",
+    )
 
 
 def check_conf(conf: Mapping[str, Any] | None, known: Iterable[str] = KEYS) -> None:

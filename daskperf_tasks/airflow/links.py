@@ -9,7 +9,7 @@ from urllib.parse import quote
 from airflow.sdk import BaseOperatorLink
 
 #: The DAGs whose tasks belong to a run of daskperf.
-DAG_IDS = frozenset({"nightly", "on_demand"})
+DAG_IDS = frozenset({"nightly", "on_demand", "optimization_report"})
 #: Where the browser is mounted.
 PREFIX = "/daskperf"
 

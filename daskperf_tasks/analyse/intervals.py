@@ -167,7 +167,7 @@ def ratio_of_medians(
     rng = np.random.default_rng(seed)
     centre = [math.log(float(np.median(np.concatenate(side)))) for side in sides]
     deviations = [
-        _block_bootstrap(side, rng, draws) - c for side, c in zip(sides, centre, strict=True)
+        block_bootstrap(side, rng, draws) - c for side, c in zip(sides, centre, strict=True)
     ]
     log_ratio = centre[0] - centre[1]
     spread = deviations[0] - deviations[1]
@@ -191,8 +191,20 @@ def ratio_of_medians(
     )
 
 
-def _block_bootstrap(blocks: list[Floats], rng: np.random.Generator, draws: int) -> Floats:
-    """Log medians of resampled blocks, their spread corrected for the number of blocks."""
+def block_bootstrap(blocks: list[Floats], rng: np.random.Generator, draws: int) -> Floats:
+    """Return log medians of resampled blocks, their spread corrected for the number of blocks.
+
+    Parameters
+    ----------
+    blocks
+        Positive values by block; none empty.
+    rng, draws
+        Of the bootstrap.
+
+    Returns
+    -------
+    array of shape (draws,)
+    """
     count = len(blocks)
     lengths = np.asarray([len(b) for b in blocks])
     longest = int(lengths.max())

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from daskperf_tasks.deploy.build import build_wheel
-from daskperf_tasks.deploy.sources import latest, open_source, subject_of, wheel_by_hand
-from daskperf_tasks.errors import InputError, StoreError, WheelError
+from daskperf_tasks.deploy.sources import BY_HAND, latest, open_source, subject_of, wheel_by_hand
+from daskperf_tasks.deploy.wheel_workloads import Known, PlannedWorkload, workloads_with
+from daskperf_tasks.errors import DeployError, InputError, StoreError, WheelError
 from daskperf_tasks.model.plan import Plan
 from daskperf_tasks.model.subject import Subject, SubjectSet
 from daskperf_tasks.settings import Settings, checkout
 from daskperf_tasks.store import keys
 from daskperf_tasks.store.open import open_store
 from daskperf_tasks.store.runs import load, previous_accepted
-from daskperf_tasks.workloads.protocol import Workload
 
 #: The subject that daskperf itself builds, from the checkout's ``kernels/``.
 OWN_SUBJECT = "daskperf-kernels"
@@ -42,8 +42,18 @@ def choose_subject(settings: Settings, wheel: str | None) -> tuple[Subject, byte
     return latest(open_source(settings.wheels), settings.subject)
 
 
-def check_fits(subject: Subject, plan: Plan, registry: Mapping[str, Workload]) -> None:
+def check_fits(
+    subject: Subject,
+    plan: Plan,
+    registry: Mapping[str, PlannedWorkload],
+    own: Collection[str] = (),
+) -> None:
     """Make sure that the planned workloads run what the wheel holds (pure).
+
+    Parameters
+    ----------
+    own
+        Names of the workloads that the wheel itself brings; one of them is enough.
 
     Raises
     ------
@@ -52,6 +62,8 @@ def check_fits(subject: Subject, plan: Plan, registry: Mapping[str, Workload]) -
     """
     names = sorted({cell.cell.workload for cell in plan.cells})
     wanted = sorted({module for name in names for module in registry[name].requires})
+    if not set(own).isdisjoint(names):
+        return
     if wanted and subject.import_name not in wanted:
         raise WheelError(
             "the wheel is not what the matrix measures",
@@ -61,6 +73,39 @@ def check_fits(subject: Subject, plan: Plan, registry: Mapping[str, Workload]) -
             found=f"{subject.name}, which holds {subject.import_name}",
             todo="give the right wheel with --subject, or a matrix with workloads that use it",
         )
+
+
+def check_reference(
+    reference: Subject, known: Known, plan: Plan, subject: Subject, own: Collection[str]
+) -> str | None:
+    """Say why two wheels cannot be compared by the subject's plan (pure); None when they can.
+
+    A plan holds one version of each workload, that of the wheel under test. A
+    reference that brings another one, or none, would compute other work: its blocks
+    would fail, and no pair of them could be judged.
+
+    Parameters
+    ----------
+    reference, known
+        The other wheel, and what could be planned with it.
+    plan, subject, own
+        What is planned, with which wheel, and which workloads that one brings.
+    """
+    for name in sorted({cell.cell.workload for cell in plan.cells} & set(own)):
+        [version] = {c.cell.version for c in plan.cells if c.cell.workload == name}
+        params = {p for c in plan.cells if c.cell.workload == name for p, _ in c.cell.params}
+        theirs = known.registry.get(name) if name in known.own else None
+        if theirs is None:
+            found = f"brings no workload {name!r}"
+        elif theirs.version != version:
+            found = f"brings version {theirs.version} of the workload {name!r}"
+        elif params - set(theirs.params):
+            lacking = ", ".join(sorted(params - set(theirs.params)))
+            found = f"brings a workload {name!r} without the parameter {lacking}"
+        else:
+            continue
+        return f"{reference.file} {found}; the plan has version {version}, that of {subject.file}"
+    return None
 
 
 def _same_distribution(one: Subject, other: Subject) -> bool:
@@ -134,3 +179,46 @@ def choose_reference(
         chosen_by=f"wheel of the last accepted run {accepted.run_id}",
     )
     return reference, data, reference.chosen_by
+
+
+def keep_comparable(
+    chosen: tuple[Subject | None, bytes | None, str],
+    *,
+    plan: Plan,
+    subject: Subject,
+    own: Collection[str],
+    local_root: Path,
+) -> tuple[Subject | None, bytes | None, str]:
+    """Drop a reference that the subject's plan does not fit, with the reason.
+
+    Parameters
+    ----------
+    chosen
+        From :func:`choose_reference`.
+    plan, subject, own
+        See :func:`check_reference`.
+    local_root
+        Folder of this host's unpacked wheels.
+
+    Raises
+    ------
+    WheelError
+        When it was given by hand: then a comparison was asked for that there cannot be.
+    """
+    reference, data, reason = chosen
+    if reference is None or set(own).isdisjoint(c.cell.workload for c in plan.cells):
+        return chosen
+    try:
+        with workloads_with(reference, data, local_root=local_root) as known:
+            why = check_reference(reference, known, plan, subject, own)
+    except (WheelError, DeployError) as err:
+        why = f"the workloads of {reference.file} cannot be loaded: {err.message}: {err.found}"
+    if why is None:
+        return chosen
+    if reference.chosen_by == BY_HAND:
+        raise WheelError(
+            "the reference cannot be measured by the plan of the wheel under test",
+            found=why,
+            todo="leave --against out, or name a wheel whose workloads have the same versions",
+        )
+    return None, None, f"{reason} was left out: {why}"

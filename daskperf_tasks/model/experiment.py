@@ -69,7 +69,12 @@ class PointResult:
     cell_id: str
     #: ``measured``, or why not.
     state: Literal["measured", "failed", "missing"]
+    #: Why there are no figures; empty when measured.
     reason: str
+    #: Threads that could run tasks at once; 0 when not measured.
+    threads: int
+    #: Tasks of one repeat; 0 when not measured.
+    tasks: int
     makespan_s: Estimate | Missing
     #: Baseline's makespan / this one's: above 1 is faster than the baseline.
     speedup: Estimate | Missing
@@ -80,7 +85,7 @@ class PointResult:
     #: What the results were compared with.
     correctness: str
     #: Further columns of this kind of experiment, by name with unit (``chunk_mib``).
-    more: dict[str, Measured]
+    more: dict[str, Estimate | float | Missing]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +96,21 @@ class Knee:
     value: float
     low: float
     high: float
-    #: The model, its fitted parameters with units, and what the knee means.
+    #: What begins there, with its figures.
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesFit:
+    """What was fitted to the points of one series."""
+
+    #: As in :class:`Point`; empty when there is only one.
+    series: str
+    #: Fitted parameters by name with unit (``overhead_ms_per_task``).
+    parameters: dict[str, Estimate | Missing]
+    knee: Knee | Missing
+    #: The fitted curve (position on the axis, what the plot shows there); empty without a fit.
+    curve: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,16 +119,20 @@ class ExperimentResult:
 
     name: str
     kind: Kind
+    #: What is fitted, in words with its formula, and how the interval is made.
+    model: str
     points: tuple[PointResult, ...]
-    knee: Knee | Missing
-    #: Fitted parameters by name with unit (``overhead_ms_per_task``).
-    fit: dict[str, Measured]
+    fits: tuple[SeriesFit, ...]
     #: Whether the measured order agrees with the predicted one, within the intervals.
     as_predicted: bool | Missing
     #: What prediction and measurement differ in, and why.
     difference: str
+    #: Label of the point to use, or why none can be named.
+    recommended: str | Missing
     #: Sentences that follow from the numbers above.
     conclusion: tuple[str, ...]
+    #: What it ran on and with (CPU model, allocation, versions, native threads), as (name, text).
+    context: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

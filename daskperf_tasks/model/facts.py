@@ -40,6 +40,9 @@ class ProcessFacts:
     thread_settings: dict[str, str]
     #: Distribution name -> folder that it is imported from, as far as it was asked for.
     locations: dict[str, str] = field(default_factory=dict)
+    #: Import name -> version, ``unknown`` or ``missing``, of the libraries that the planned
+    #: workloads need.
+    libraries: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Matrix -> plan: cells, requests, rounds in a seeded order."""
+"""Matrix -> plan: cells, requests, experiments, rounds in a seeded order."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import random
 from collections.abc import Mapping, Sequence
 
 from daskperf_tasks.errors import InputError
-from daskperf_tasks.model.ids import Arm, Cell, scheduler_of
-from daskperf_tasks.model.plan import Plan, PlannedCell, Request, Round
+from daskperf_tasks.model.experiment import PlannedExperiment
+from daskperf_tasks.model.ids import Arm
+from daskperf_tasks.model.plan import Plan, PlannedCell, Round
+from daskperf_tasks.plan.cells import make_cell, merged
 from daskperf_tasks.plan.estimate import estimate_s
+from daskperf_tasks.plan.experiments.allocation import Allocation
+from daskperf_tasks.plan.experiments.expand import expand
 from daskperf_tasks.plan.known import Registry, own_units
 from daskperf_tasks.plan.matrix import Matrix
 
@@ -26,6 +30,7 @@ def make_plan(
     registry: Registry,
     threads: int = 2,
     seen_s: Mapping[str, float] | None = None,
+    allocation: Allocation | None = None,
 ) -> Plan:
     """Decide a whole run.
 
@@ -39,13 +44,16 @@ def make_plan(
         a seeded start.
     threads, seen_s
         For the estimate, see :func:`daskperf_tasks.plan.estimate.estimate_s`.
+    allocation
+        How many workers experiments take that are not told.
 
     Raises
     ------
     InputError
-        When the matrix's ``only`` leaves no cell.
+        When the matrix's ``only`` leaves no cell, or an experiment cannot be
+        measured with this allocation.
     """
-    cells = planned_cells(matrix, registry)
+    cells, experiments = planned(matrix, registry, allocation)
     rounds = _rounds(matrix, tuple(c.cell_id for c in cells), tuple(arms))
     return Plan(
         run_id=run_id,
@@ -63,15 +71,39 @@ def make_plan(
         ),
         trigger=trigger,
         commit=commit,
+        experiments=experiments,
     )
 
 
 def planned_cells(matrix: Matrix, registry: Registry) -> tuple[PlannedCell, ...]:
-    """Multiply a matrix out; the cells are in the order of the file."""
+    """Return the cells of :func:`planned`."""
+    return planned(matrix, registry)[0]
+
+
+def planned(
+    matrix: Matrix, registry: Registry, allocation: Allocation | None = None
+) -> tuple[tuple[PlannedCell, ...], tuple[PlannedExperiment, ...]]:
+    """Multiply a matrix out; the cells are in the order of the file, workloads first.
+
+    A cell that two experiments, or an experiment and a workload's table, both
+    need is measured once. An experiment that loses a cell to ``only`` is left
+    out: what it asks could not be answered.
+    """
+    cells = _cells_of_workloads(matrix, registry)
+    experiments = []
+    for row in matrix.experiments:
+        found = expand(row, matrix, registry=registry, allocation=allocation or Allocation())
+        cells = merged(cells, found.cells, row.name)
+        experiments.append(found.experiment)
+    kept = _kept(cells, matrix.only)
+    ids = {c.cell_id for c in kept}
+    return kept, tuple(e for e in experiments if all(p.cell_id in ids for p in e.points))
+
+
+def _cells_of_workloads(matrix: Matrix, registry: Registry) -> tuple[PlannedCell, ...]:
     cells = []
     for row in matrix.workloads:
         workload = registry[row.name]
-        version = workload.version
         for point in row.points():
             units = own_units(workload, dict(point)) if row.units is None else row.units
             if units is None:
@@ -79,42 +111,32 @@ def planned_cells(matrix: Matrix, registry: Registry) -> tuple[PlannedCell, ...]
                     f"workload {row.name!r} does not count its units by its parameters",
                     expected="units = ... in its table",
                 )
-            request = Request(
-                workload=row.name,
-                version=version,
-                params=point,
-                seed=matrix.seed,
-                units=units,
-                warmup=matrix.warmup,
-                repeats=matrix.repeats if row.repeats is None else row.repeats,
-                timeout_s=matrix.timeout_s if row.timeout_s is None else row.timeout_s,
-            )
-            for env, workers in row.places():
-                cell = Cell(
-                    workload=row.name,
-                    version=version,
+            cells += [
+                make_cell(
+                    matrix,
+                    workload,
                     params=point,
+                    units=units,
                     env=env,
-                    sched=scheduler_of(env),
                     workers=workers,
+                    repeats=row.repeats,
+                    timeout_s=row.timeout_s,
+                    required=row.required,
                 )
-                cells.append(
-                    PlannedCell(
-                        cell_id=cell.id,
-                        cell=cell,
-                        request=request,
-                        request_hash=request.hash,
-                        required=row.required,
-                    )
-                )
-    if not matrix.only:
-        return tuple(cells)
-    kept = tuple(c for c in cells if any(_matches(c, pattern) for pattern in matrix.only))
+                for env, workers in row.places()
+            ]
+    return tuple(cells)
+
+
+def _kept(cells: tuple[PlannedCell, ...], only: tuple[str, ...]) -> tuple[PlannedCell, ...]:
+    if not only:
+        return cells
+    kept = tuple(c for c in cells if any(_matches(c, pattern) for pattern in only))
     if not kept:
         raise InputError(
             "no cell matches",
             expected="patterns of ids such as " + cells[0].cell_id,
-            found=", ".join(matrix.only),
+            found=", ".join(only),
             todo="`daskperf plan MATRIX` shows the cells",
         )
     return kept

@@ -20,6 +20,8 @@ blocks              100,000 a wheel       cells times rounds
 warm-up repeats     0 to 1,000            as repeats
 ``tolerance``       0 to 10               1 is a change by 100 %
 ``only``            1,000 patterns        each is tried on every cell
+``[[experiment]]``  100 tables            each is a page of a report
+an option's values  100                   each is a point of a plot
 ==================  ====================  ==========================================
 
 The limits of a workload's parameters are its own (``ParamSpec``).
@@ -74,6 +76,8 @@ CELLS = 10_000
 #: Blocks of one wheel: cells times rounds.
 BLOCKS = 100_000
 PATTERNS = 1_000
+EXPERIMENTS = 100
+EXPERIMENT_VALUES = 100
 
 
 def _spell(value: float) -> str:

@@ -1,4 +1,4 @@
-"""A matrix: which workloads, with which parameters, where, how often."""
+"""A matrix: which workloads and experiments, with which parameters, where, how often."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from daskperf_tasks.model.experiment import Kind
 from daskperf_tasks.model.ids import Environment, Scalar
 from daskperf_tasks.model.plan import Warmup
 
@@ -48,6 +49,23 @@ class WorkloadRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentRow:
+    """One ``[[experiment]]`` table: a question, with the options that were given."""
+
+    kind: Kind
+    #: Distinct within a matrix.
+    name: str
+    #: Option -> its values, sorted by name; the others have their defaults.
+    options: tuple[tuple[str, tuple[Scalar, ...]], ...] = ()
+    #: Whether the run is red when one of its cells gives no valid sample.
+    required: bool = True
+    #: None: as in ``[matrix]``.
+    repeats: int | None = None
+    #: None: as in ``[matrix]``.
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
     """A matrix file that was found to be right; limits: :mod:`daskperf_tasks.plan.limits`."""
 
@@ -64,6 +82,7 @@ class Matrix:
     timeout_s: float
     warmup: Warmup = field(default_factory=Warmup)
     workloads: tuple[WorkloadRow, ...]
+    experiments: tuple[ExperimentRow, ...] = ()
     #: Patterns (``fnmatch``) of cell ids or labels; empty: all cells.
     only: tuple[str, ...] = ()
     #: The file's text; after an override, the text of the changed matrix.

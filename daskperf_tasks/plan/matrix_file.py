@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,6 +9,9 @@ from daskperf_tasks.errors import InputError, MatrixError
 from daskperf_tasks.model.ids import ENVIRONMENTS, Scalar, check_name, check_value, spell
 from daskperf_tasks.model.plan import Warmup
 from daskperf_tasks.plan import limits
+from daskperf_tasks.plan.experiment_tables import experiment_rows, misfits
+from daskperf_tasks.plan.experiments.allocation import Allocation
+from daskperf_tasks.plan.experiments.option import nearest as _near
 from daskperf_tasks.plan.known import Registry
 from daskperf_tasks.plan.limits import Limits, shown
 from daskperf_tasks.plan.matrix import Matrix, WorkloadRow
@@ -43,7 +45,9 @@ _ROW_KEYS = (
 _TOLD = 20
 
 
-def load_matrix(text: str, *, where: str, registry: Registry) -> Matrix:
+def load_matrix(
+    text: str, *, where: str, registry: Registry, allocation: Allocation | None = None
+) -> Matrix:
     """Read a matrix file.
 
     Parameters
@@ -54,6 +58,8 @@ def load_matrix(text: str, *, where: str, registry: Registry) -> Matrix:
         Its path, for messages.
     registry
         Workloads by name.
+    allocation
+        How many workers there are, for experiments.
 
     Raises
     ------
@@ -63,7 +69,7 @@ def load_matrix(text: str, *, where: str, registry: Registry) -> Matrix:
     """
     text = text.removeprefix("\ufeff")
     document = parse_matrix(text, where)
-    reader = _Reader(where, key_lines(text), registry)
+    reader = _Reader(where, key_lines(text), registry, allocation or Allocation())
     matrix = reader.matrix(document, text)
     reader.finish()
     assert matrix is not None  # finish() raised otherwise
@@ -73,8 +79,11 @@ def load_matrix(text: str, *, where: str, registry: Registry) -> Matrix:
 class _Reader:
     """Collects all problems of a document before it gives up."""
 
-    def __init__(self, where: str, lines: dict[Path, int], registry: Registry) -> None:
+    def __init__(
+        self, where: str, lines: dict[Path, int], registry: Registry, allocation: Allocation
+    ) -> None:
         self.where = where
+        self.allocation = allocation
         self.lines = lines
         self.registry = registry
         self.problems: list[tuple[int, str]] = []
@@ -118,7 +127,7 @@ class _Reader:
         return self.number(table, path, key, None, allowed) if key in table else None
 
     def matrix(self, document: dict[str, Any], text: str) -> Matrix | None:
-        self.keys(document, (), ("matrix", "workload"), "the file")
+        self.keys(document, (), ("matrix", "workload", "experiment"), "the file")
         head = document.get("matrix")
         path: Path = ("matrix",)
         if not isinstance(head, dict):
@@ -133,9 +142,10 @@ class _Reader:
         if len(only) > limits.PATTERNS:
             what = f"'only' has {len(only):,} patterns; the most are {limits.PATTERNS:,}"
             self.problem((*path, "only"), what)
-        rows = document.get("workload")
-        if not isinstance(rows, list) or not rows:
-            self.problem(("workload",), "no [[workload]] table: there is nothing to measure")
+        rows = document.get("workload", [])
+        if not isinstance(rows, list) or not (rows or "experiment" in document):
+            what = "no [[workload]] and no [[experiment]] table: there is nothing to measure"
+            self.problem(("workload",), what)
             rows = []
         if len(rows) > limits.WORKLOADS:
             what = f"[[workload]] stands {len(rows):,} times; the most are {limits.WORKLOADS:,}"
@@ -154,9 +164,14 @@ class _Reader:
             timeout_s=self.number(head, path, "timeout_s", 60.0, limits.TIMEOUT_S),
             warmup=warmup,
             workloads=tuple(row for row in built if row is not None),
+            experiments=experiment_rows(document, self),
             only=tuple(only),
             text=text,
         )
+        if not self.problems:
+            wrong = misfits(matrix, registry=self.registry, allocation=self.allocation)
+            for where, what in wrong:
+                self.problem(where, what)
         return None if self.problems else matrix
 
     def name(self, head: Mapping[str, Any], path: Path) -> str:
@@ -196,20 +211,23 @@ class _Reader:
             at = (*path, "name") if "name" in table else path
             self.problem(at, f"{what}{_near(str(name), self.registry)}")
             return None
-        required = table.get("required", True)
-        if not isinstance(required, bool):
-            what = f"'required' must be true or false, not {shown(required)}"
-            self.problem((*path, "required"), what)
         return WorkloadRow(
             name=name,
             units=self.units(table, path, name),
-            required=bool(required),
+            required=self.required(table, path),
             environments=self.environments(table, path),
             workers=self.workers(table, path),
             params=self.params(table.get("params", {}), (*path, "params"), name),
             repeats=self.optional(table, path, "repeats", limits.REPEATS),
             timeout_s=self.optional(table, path, "timeout_s", limits.TIMEOUT_S),
         )
+
+    def required(self, table: Mapping[str, Any], path: Path) -> bool:
+        value = table.get("required", True)
+        if not isinstance(value, bool):
+            what = f"'required' must be true or false, not {shown(value)}"
+            self.problem((*path, "required"), what)
+        return bool(value)
 
     def units(self, table: Mapping[str, Any], path: Path, name: str) -> int | None:
         if getattr(self.registry[name], "own_units", None) is None:
@@ -327,11 +345,3 @@ class _Reader:
                             f"workload {key[0]!r} with {dict(point)} in {env!r} is already "
                             f"in the table of line {line}",
                         )
-
-
-def _near(word: str, valid: Iterable[str]) -> str:
-    names = sorted(valid)
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; valid are {', '.join(names)}" if names else "; it takes none"

@@ -46,6 +46,22 @@ def render(matrix: Matrix) -> str:
         if row.params:
             out.append("[workload.params]")
             out += [f"{name} = {_toml(list(values))}" for name, values in row.params]
+    for experiment in matrix.experiments:
+        out += [
+            "",
+            "[[experiment]]",
+            f"kind = {_toml(experiment.kind)}",
+            f"name = {_toml(experiment.name)}",
+            f"required = {_toml(experiment.required)}",
+        ]
+        if experiment.repeats is not None:
+            out.append(f"repeats = {experiment.repeats}")
+        if experiment.timeout_s is not None:
+            out.append(f"timeout_s = {_toml(experiment.timeout_s)}")
+        out += [
+            f"{name} = {_toml(values[0] if len(values) == 1 else list(values))}"
+            for name, values in experiment.options
+        ]
     return "\n".join(out) + "\n"
 
 

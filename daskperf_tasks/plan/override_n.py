@@ -31,7 +31,9 @@ def with_n(
             "option n says nothing: no workload of this matrix has a parameter n",
             where=_WHERE,
             expected="a matrix with a workload that has it",
-            found=f"workloads {', '.join(sorted({row.name for row in rows}))}",
+            found=f"workloads {', '.join(sorted({row.name for row in rows}))}"
+            if rows
+            else "experiments only",
             todo="leave it out, or choose another matrix",
         )
     if not 0 < len(n) <= CELLS:

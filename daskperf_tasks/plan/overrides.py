@@ -10,8 +10,10 @@ from typing import get_args
 from daskperf_tasks.errors import InputError
 from daskperf_tasks.model.ids import ENVIRONMENTS, Environment
 from daskperf_tasks.plan import limits
+from daskperf_tasks.plan.build import planned
+from daskperf_tasks.plan.experiments.allocation import Allocation
 from daskperf_tasks.plan.known import Registry
-from daskperf_tasks.plan.matrix import Matrix, WorkloadRow
+from daskperf_tasks.plan.matrix import ExperimentRow, Matrix, WorkloadRow
 from daskperf_tasks.plan.matrix_text import render
 from daskperf_tasks.plan.override_n import with_n
 
@@ -25,6 +27,7 @@ def apply(
     rounds: int | None = None,
     cells: Sequence[str] | None = None,
     environments: Sequence[str] | None = None,
+    allocation: Allocation | None = None,
 ) -> Matrix:
     """Return the matrix with the given changes; its text is that of the changed matrix.
 
@@ -44,7 +47,10 @@ def apply(
     cells
         Patterns (``fnmatch``) of cell ids or labels to keep.
     environments
-        Environments to keep.
+        Environments to keep, of workloads. An experiment is kept as it is when
+        all its cells are in them, and left out otherwise.
+    allocation
+        How many workers there are, for experiments.
 
     Raises
     ------
@@ -54,7 +60,7 @@ def apply(
     """
     if n is None and repeats is None and rounds is None and not cells and not environments:
         return matrix
-    rows = matrix.workloads
+    rows, experiments = matrix.workloads, matrix.experiments
     for name, value, allowed in (
         ("repeats", repeats, limits.REPEATS),
         ("rounds", rounds, limits.ROUNDS),
@@ -69,23 +75,35 @@ def apply(
     if n is not None:
         rows = with_n(rows, n, registry)
     if environments:
+        _check_environments(environments)
+        experiments = _only_inside(matrix, environments, registry, allocation)
         rows = _only_environments(rows, environments)
+        if not rows and not experiments:
+            raise InputError(
+                "nothing of this matrix runs in these environments", found=", ".join(environments)
+            )
     if repeats is not None:
         rows = tuple(replace(row, repeats=None) for row in rows)
+        experiments = tuple(replace(row, repeats=None) for row in experiments)
     changed = replace(
         matrix,
         workloads=rows,
+        experiments=experiments,
         repeats=matrix.repeats if repeats is None else repeats,
         rounds=matrix.rounds if rounds is None else rounds,
         only=tuple(cells) if cells else matrix.only,
     )
     _check_size(changed)
     _check_distinct(changed)
+    if changed.experiments:
+        whole = replace(changed, only=())
+        _check_size(changed, len(planned(whole, registry, allocation)[0]))
     return replace(changed, text=render(changed))
 
 
-def _check_size(matrix: Matrix) -> None:
-    cells = sum(row.cells for row in matrix.workloads)
+def _check_size(matrix: Matrix, cells: int | None = None) -> None:
+    if cells is None:
+        cells = sum(row.cells for row in matrix.workloads)
     for what, found, most in (
         ("cells", cells, limits.CELLS),
         ("blocks (cells times rounds)", cells * matrix.rounds, limits.BLOCKS),
@@ -114,9 +132,18 @@ def _check_distinct(matrix: Matrix) -> None:
                 seen.add((row.name, point, env, workers))
 
 
-def _only_environments(
-    rows: tuple[WorkloadRow, ...], wanted: Sequence[str]
-) -> tuple[WorkloadRow, ...]:
+def _only_inside(
+    matrix: Matrix, wanted: Sequence[str], registry: Registry, allocation: Allocation | None
+) -> tuple[ExperimentRow, ...]:
+    """Return the experiments whose cells are all in these environments."""
+    whole = replace(matrix, workloads=(), only=())
+    cells, experiments = planned(whole, registry, allocation)
+    env_of = {c.cell_id: c.cell.env for c in cells}
+    inside = {e.name for e in experiments if all(env_of[p.cell_id] in wanted for p in e.points)}
+    return tuple(row for row in matrix.experiments if row.name in inside)
+
+
+def _check_environments(wanted: Sequence[str]) -> None:
     for name in wanted:
         if name not in get_args(Environment):
             near = difflib.get_close_matches(name, ENVIRONMENTS, n=1)
@@ -124,12 +151,12 @@ def _only_environments(
                 f"unknown environment {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
                 expected=", ".join(ENVIRONMENTS),
             )
+
+
+def _only_environments(
+    rows: tuple[WorkloadRow, ...], wanted: Sequence[str]
+) -> tuple[WorkloadRow, ...]:
     kept = [
         replace(row, environments=tuple(e for e in row.environments if e in wanted)) for row in rows
     ]
-    kept = [row for row in kept if row.environments]
-    if not kept:
-        raise InputError(
-            "no workload of this matrix runs in these environments", found=", ".join(wanted)
-        )
-    return tuple(kept)
+    return tuple(row for row in kept if row.environments)

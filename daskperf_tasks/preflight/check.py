@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 from daskperf_tasks.model.facts import Lane, Preflight
 from daskperf_tasks.model.subject import Subject
 from daskperf_tasks.preflight.facts import collect
+from daskperf_tasks.preflight.libraries import Needs
 from daskperf_tasks.preflight.rules import DISTRIBUTIONS, findings
 
 
-def preflight(scheduler: str, *, lane: Lane, subject: Subject | None) -> Preflight:
+def preflight(
+    scheduler: str, *, lane: Lane, subject: Subject | None, needs: Needs | None = None
+) -> Preflight:
     """Look at a lane before anything is measured on it.
 
     Parameters
@@ -21,6 +24,9 @@ def preflight(scheduler: str, *, lane: Lane, subject: Subject | None) -> Preflig
         The expected layout, and the time limit.
     subject
         The wheel that was deployed, or None.
+    needs
+        Library -> workloads of the plan that need it
+        (:func:`daskperf_tasks.preflight.libraries.needs_of`); None: nothing is planned.
 
     Raises
     ------
@@ -33,10 +39,13 @@ def preflight(scheduler: str, *, lane: Lane, subject: Subject | None) -> Preflig
         located = [subject.name]
         if subject.name not in names:
             names.append(subject.name)
-    facts = collect(scheduler, lane=lane, distributions=names, located=located)
+    wanted = needs or {}
+    facts = collect(
+        scheduler, lane=lane, distributions=names, located=located, libraries=sorted(wanted)
+    )
     return Preflight(
         scheduler=scheduler,
         checked_at=datetime.now(UTC).isoformat(timespec="seconds"),
         facts=facts,
-        findings=findings(facts, lane=lane, subject=subject),
+        findings=findings(facts, lane=lane, subject=subject, needs=wanted),
     )

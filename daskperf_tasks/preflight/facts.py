@@ -16,7 +16,12 @@ from daskperf_tasks.preflight.probe import process_facts
 
 
 def collect(
-    scheduler: str, *, lane: Lane, distributions: Sequence[str], located: Sequence[str] = ()
+    scheduler: str,
+    *,
+    lane: Lane,
+    distributions: Sequence[str],
+    located: Sequence[str] = (),
+    libraries: Sequence[str] = (),
 ) -> tuple[ProcessFacts, ...]:
     """Return the facts of the client, the scheduler and every worker, in this order.
 
@@ -30,13 +35,15 @@ def collect(
         Names whose versions are wanted.
     located
         Names of which the workers also say where they import them from.
+    libraries
+        Import names that all are asked for: the scheduler reads the graphs, too.
 
     Raises
     ------
     ClusterError
         When the scheduler or a worker does not answer in time, naming it.
     """
-    names = list(distributions)
+    names, wanted = list(distributions), list(libraries)
     limit = lane.timeout_s
     with open_client(scheduler, timeout_s=limit) as client:
         address = str(client.scheduler.address)
@@ -44,10 +51,10 @@ def collect(
         probe = Sent(process_facts)
 
         async def of_scheduler() -> Any:
-            return await client.run_on_scheduler(probe, names, [])
+            return await client.run_on_scheduler(probe, names, [], wanted)
 
         central = call(client, of_scheduler, timeout_s=limit)
-        answers = ask(client, probe, crew, names, list(located), timeout_s=limit)
+        answers = ask(client, probe, crew, names, list(located), wanted, timeout_s=limit)
     silent = [w for w in crew if isinstance(answers[w.label], BaseException)]
     if silent:
         first = answers[silent[0].label]
@@ -58,7 +65,7 @@ def collect(
             found=describe(first),
             todo="look into the log of that worker; restart it, or take it off the lane",
         ) from first
-    own = process_facts(names, [])
+    own = process_facts(names, [], wanted)
     facts = [
         _facts("client", "client", "", own),
         _facts("scheduler", "scheduler", address, central),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import socket
@@ -30,7 +31,9 @@ THREAD_VARIABLES = (
 )
 
 
-def process_facts(distributions: list[str], located: list[str]) -> dict[str, Any]:
+def process_facts(
+    distributions: list[str], located: list[str], libraries: list[str] | None = None
+) -> dict[str, Any]:
     """Say what this process is.
 
     Parameters
@@ -39,6 +42,9 @@ def process_facts(distributions: list[str], located: list[str]) -> dict[str, Any
         Names whose versions are wanted; what is not installed is ``missing``.
     located
         Names of which also the folder is wanted that they are imported from.
+    libraries
+        Import names of which is asked whether, and in which version, they can be
+        imported. They are looked for, not imported.
     """
     return {
         "host": socket.gethostname(),
@@ -46,6 +52,7 @@ def process_facts(distributions: list[str], located: list[str]) -> dict[str, Any
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in distributions},
         "locations": {name: _location(name) for name in located},
+        "libraries": _libraries(libraries or []),
         "cpu_model": _cpu_model(),
         "cores": _cores(),
         "load_1min": os.getloadavg()[0],
@@ -81,6 +88,38 @@ def _location(name: str) -> str:
         return str(importlib.metadata.distribution(name).locate_file(""))
     except importlib.metadata.PackageNotFoundError:
         return ""
+
+
+def _libraries(names: list[str]) -> dict[str, str]:
+    owners: dict[str, list[str]] | None = None
+    found = {}
+    for name in names:
+        if not _importable(name):
+            found[name] = "missing"
+            continue
+        version = _distribution_version(name)
+        if not version:
+            # Reads the files of every distribution, so only when the names differ.
+            if owners is None:
+                owners = dict(importlib.metadata.packages_distributions())
+            for owner in owners.get(name.partition(".")[0], []):
+                version = version or _distribution_version(owner)
+        found[name] = version or "unknown"
+    return found
+
+
+def _importable(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError, AttributeError):
+        # No parent, a parent that is no package, or a stub put into sys.modules.
+        return False
+
+
+def _distribution_version(name: str) -> str:
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
+        return importlib.metadata.version(name)
+    return ""
 
 
 def _cpu_model() -> str:

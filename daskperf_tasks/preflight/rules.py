@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from daskperf_tasks.cluster.address import address_host
 from daskperf_tasks.model.facts import Finding, Lane, Level, ProcessFacts
 from daskperf_tasks.model.subject import Subject
+from daskperf_tasks.preflight.libraries import Needs, library_findings
 
 #: How bad it is when a process has another version than the client, which drives
 #: the run. Blocking: what is measured itself, or what must be equal for messages
@@ -32,7 +33,11 @@ MEMORY_TOLERANCE = 0.05
 
 
 def findings(
-    facts: tuple[ProcessFacts, ...], *, lane: Lane, subject: Subject | None
+    facts: tuple[ProcessFacts, ...],
+    *,
+    lane: Lane,
+    subject: Subject | None,
+    needs: Needs | None = None,
 ) -> tuple[Finding, ...]:
     """Return what is to be said about a lane, the worst first.
 
@@ -44,6 +49,8 @@ def findings(
         What is expected.
     subject
         The deployed wheel; None when nothing was deployed.
+    needs
+        Library -> workloads that need it; None: nothing is planned.
     """
     found = [
         *_layout(facts, lane),
@@ -51,6 +58,7 @@ def findings(
         *(_subject(facts, subject) if subject is not None else ()),
         *_nannies(facts),
         *_hosts(facts),
+        *library_findings(facts, needs or {}),
         *_settings(facts),
         *_loopback(facts),
     ]

@@ -85,7 +85,8 @@ def _wheels(inputs: ReportInputs) -> Rows:
 
 def _environment(inputs: ReportInputs) -> Rows:
     rows = []
-    for side, facts in inputs.environments.items():
+    for side, document in inputs.environments.items():
+        facts = document.get("driver", document)
         shown = [f"{k} {facts[k]}" for k in _SHOWN if isinstance(facts.get(k), str | int | float)]
         packages = facts.get("distributions") or facts.get("versions")
         if isinstance(packages, dict):

@@ -18,6 +18,8 @@ from daskperf_tasks.report.context import (
 from daskperf_tasks.report.coverage import coverage
 from daskperf_tasks.report.disturbance import by_cell, disturbance
 from daskperf_tasks.report.exit_criteria import exit_criteria
+from daskperf_tasks.report.experiments import planned_results, told
+from daskperf_tasks.report.graph_table import graphs_of
 from daskperf_tasks.report.headline import headline
 from daskperf_tasks.report.inputs import ReportInputs
 from daskperf_tasks.report.labels import labels_of
@@ -78,6 +80,7 @@ def report_html(inputs: ReportInputs) -> str:
         )
         for t in tables
     ]
+    answers = planned_results(inputs)
     findings = () if isinstance(inputs.preflight, Missing) else inputs.preflight.findings
     order = ("block", "warn", "note")
     return jinja.get_template("report.html.j2").render(
@@ -98,6 +101,9 @@ def report_html(inputs: ReportInputs) -> str:
         tables=list(zip(tables, charts, strict=True)),
         first_rows=FIRST_ROWS,
         intervals=confidence_note(tables),
+        graphs=graphs_of(inputs),
+        experiments=[told(p, r) for p, r in answers if r is not None],
+        unanswered=[p for p, r in answers if r is None],
         diagnosis=None if isinstance(inputs.diagnosis, Missing) else inputs.diagnosis,
         why_none=_reasons(inputs),
         evidence=evidence,
@@ -123,7 +129,7 @@ def css() -> str:
 
 def _reasons(inputs: ReportInputs) -> dict[str, str]:
     """Return why a document is missing, by its name."""
-    names = ("diagnosis", "preflight", "validation")
+    names = ("diagnosis", "experiments", "preflight", "validation")
     return {
         name: value.missing for name in names if isinstance(value := getattr(inputs, name), Missing)
     }

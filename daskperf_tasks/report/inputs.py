@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from daskperf_tasks.model.block import BlockResult
+from daskperf_tasks.model.experiment import Experiments
 from daskperf_tasks.model.facts import Calibration, Lane, Preflight
+from daskperf_tasks.model.graph import GraphTable
 from daskperf_tasks.model.ids import Side
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Plan
@@ -42,7 +44,9 @@ class ReportInputs:
     comparison: Comparison | Missing = NOT_WRITTEN
     verdicts: Verdicts | Missing = NOT_WRITTEN
     diagnosis: Diagnosis | Missing = NOT_WRITTEN
+    experiments: Experiments | Missing = NOT_WRITTEN
     validation: Validation | Missing = NOT_WRITTEN
+    graphs: GraphTable | Missing = NOT_WRITTEN
     #: ``environment.json`` of each side: flat facts of the measuring process.
     environments: Mapping[Side, Mapping[str, Any]] = field(default_factory=dict)
     stages: tuple[StageRecord, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.report.coverage import coverage
+from daskperf_tasks.report.experiments import short_lines
 from daskperf_tasks.report.headline import headline
 from daskperf_tasks.report.inputs import ReportInputs
 from daskperf_tasks.report.machine import machine
@@ -34,6 +35,7 @@ def message(inputs: ReportInputs) -> str:
                 f"; first action: {one_line(first.title, 120)} ({expected(first.expected_ratio)})"
             )
         lines.append(f"{text}.")
+    lines += [f"Experiment {line}." for line in short_lines(inputs)]
     where = f"profiles/{inputs.run_id}/report.html"
     lines.append(f"Look at {inputs.store_url.rstrip('/')}/{where}" if inputs.store_url else where)
     return "\n".join(lines) + "\n"

@@ -17,6 +17,9 @@ from daskperf_tasks.report.context import (
 from daskperf_tasks.report.coverage import coverage
 from daskperf_tasks.report.disturbance import by_cell, disturbance
 from daskperf_tasks.report.exit_criteria import exit_criteria
+from daskperf_tasks.report.experiments import planned_results
+from daskperf_tasks.report.experiments_notes import experiment_lines
+from daskperf_tasks.report.graph_table import HEAD, KEYS_RUN, graphs_of
 from daskperf_tasks.report.headline import headline
 from daskperf_tasks.report.inputs import ReportInputs
 from daskperf_tasks.report.machine import machine
@@ -50,7 +53,9 @@ def notes_md(inputs: ReportInputs) -> str:
         *_head(inputs),
         *_context(inputs),
         *_metrics(inputs),
+        *_graphs(inputs),
         *_diagnosis(inputs),
+        *_experiments(inputs),
         *_actions(inputs),
         *_checks(inputs),
         *_end(inputs),
@@ -156,6 +161,18 @@ def _metrics(inputs: ReportInputs) -> list[str]:
     return lines
 
 
+def _graphs(inputs: ReportInputs) -> list[str]:
+    lines = ["### Task graphs", ""]
+    graphs = graphs_of(inputs)
+    if graphs.reason:
+        return [*lines, f"No graphs: {escaped(graphs.reason)}.", ""]
+    lines += [f"- {escaped(text)}" for text in graphs.forms] + [""]
+    lines += [f"- **{escaped(text)}**" for text in graphs.findings]
+    lines += [""] if graphs.findings else []
+    lines += [*_table(HEAD, graphs.rows()), f"{KEYS_RUN}.", ""]
+    return lines + [f"- – {escaped(where)}: {escaped(why)}" for where, why in graphs.reasons] + [""]
+
+
 def _diagnosis(inputs: ReportInputs) -> list[str]:
     lines = ["## 3. Bottleneck diagnosis", ""]
     d = inputs.diagnosis
@@ -182,6 +199,19 @@ def _diagnosis(inputs: ReportInputs) -> list[str]:
         lines += _table(
             ("speaks for", "signal", "value", "strength", "says", "the opposite would be"), rows
         )
+    return lines
+
+
+def _experiments(inputs: ReportInputs) -> list[str]:
+    lines = []
+    for planned, result in planned_results(inputs):
+        lines += [f"### Experiment: {escaped(planned.name)}", "", escaped(planned.question), ""]
+        if result is None:
+            missing = inputs.experiments
+            why = missing.missing if isinstance(missing, Missing) else "experiments.json has none"
+            lines += [f"No answer: {escaped(why)}.", ""]
+        else:
+            lines += experiment_lines(planned, result, escaped, _table)
     return lines
 
 

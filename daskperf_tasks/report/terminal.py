@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-import textwrap
-import unicodedata
 from collections.abc import Sequence
 
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.report.context import stage_rows
 from daskperf_tasks.report.coverage import coverage
 from daskperf_tasks.report.exit_criteria import exit_criteria
+from daskperf_tasks.report.experiments import short_lines
 from daskperf_tasks.report.headline import headline
 from daskperf_tasks.report.inputs import ReportInputs
 from daskperf_tasks.report.machine import machine
 from daskperf_tasks.report.spelling import one_line
 from daskperf_tasks.report.tables import expected, pair_tables
+from daskperf_tasks.report.text_layout import columns, table_width, wrap
 from daskperf_tasks.report.verdicts import ratio_note, verdict_rows, verdict_summary, wheel_answer
 
 #: Each local environment has one remote counterpart, so it need not be named.
@@ -37,27 +37,32 @@ def terminal_summary(inputs: ReportInputs, width: int = 100, *, colour: bool = F
     """
     width = max(40, width)
     head = headline(inputs)
-    lines = [_paint(line, head.colour, colour) for line in _wrap(head.title, width)]
+    lines = [_paint(line, head.colour, colour) for line in wrap(head.title, width)]
     for reason in head.few():
-        lines += _wrap(reason, width, first="  - ", rest="    ")
+        lines += wrap(reason, width, first="  - ", rest="    ")
     lines += ["", f"run {inputs.run_id}"]
     for name, text in (
         ("wheel", wheel_answer(inputs).sentence),
         ("cells", coverage(inputs).sentence.rstrip(".")),
         ("machine", machine(inputs).sentence),
     ):
-        lines += _wrap(text, width, first=f"  {name:<8} ", rest=" " * 11)
+        lines += wrap(text, width, first=f"  {name:<8} ", rest=" " * 11)
     lines += _metrics(inputs, width, colour)
     lines += _verdicts(inputs, width, colour)
     lines += _diagnosis(inputs, width, colour)
+    answers = short_lines(inputs)
+    if answers:
+        lines += ["", _paint("experiments", "bold", colour)]
+        for line in answers:
+            lines += wrap(line, width, first="  - ", rest="    ")
     lines += ["", _paint("exit criteria", "bold", colour)]
     for c in exit_criteria(inputs):
         mark = "[x] " if c.met else "[ ] "
-        lines += _wrap(f"{c.text}: {c.reason}", width, first=f"  {mark}", rest="      ")
+        lines += wrap(f"{c.text}: {c.reason}", width, first=f"  {mark}", rest="      ")
     stages = stage_rows(inputs)
     if stages:
         lines += ["", _paint("where the time went", "bold", colour)]
-        lines += _columns([(n, t, f"{s:.0%}", o) for n, t, o, s in stages], width, right=(1, 2))
+        lines += columns([(n, t, f"{s:.0%}", o) for n, t, o, s in stages], width, right=(1, 2))
     return "\n".join(lines) + "\n"
 
 
@@ -83,19 +88,19 @@ def _metrics(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
             )
         )
     title = _paint("throughput, and remote / local", "bold", colour)
-    if _width(rows) > width:  # the interval of the raw ratio is the first to go
+    if table_width(rows) > width:  # the interval of the raw ratio is the first to go
         rows = [[c for i, c in enumerate(row) if i != 4] for row in rows]
-        return ["", title, *_columns(rows, width, right=(1, 2, 3, 4, 5))]
-    return ["", title, *_columns(rows, width, right=(1, 2, 3, 5, 6))]
+        return ["", title, *columns(rows, width, right=(1, 2, 3, 4, 5))]
+    return ["", title, *columns(rows, width, right=(1, 2, 3, 5, 6))]
 
 
 def _verdicts(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
     title = _paint("verdicts", "bold", colour)
     rows = verdict_rows(inputs)
     if isinstance(inputs.verdicts, Missing):
-        return ["", title, *_wrap(f"none: {inputs.verdicts.missing}", width, first="  ", rest="  ")]
+        return ["", title, *wrap(f"none: {inputs.verdicts.missing}", width, first="  ", rest="  ")]
     if not rows:
-        return ["", title, *_wrap(inputs.verdicts.method, width, first="  ", rest="  ")]
+        return ["", title, *wrap(inputs.verdicts.method, width, first="  ", rest="  ")]
     basis = {"paired": "same night", "previous": "two nights, never red"}
     table: list[Sequence[str]] = [("verdict", "cell", "tonight / before", "visible", "host")]
     for v in rows:
@@ -104,9 +109,9 @@ def _verdicts(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
     return [
         "",
         f"{title} ({basis.get(inputs.verdicts.basis, 'none')})",
-        *_wrap(verdict_summary(inputs), width, first="  ", rest="  "),
-        *_columns(table, width, right=(3,)),
-        *_wrap(ratio_note(inputs), width, first="  ", rest="  "),
+        *wrap(verdict_summary(inputs), width, first="  ", rest="  "),
+        *columns(table, width, right=(3,)),
+        *wrap(ratio_note(inputs), width, first="  ", rest="  "),
     ]
 
 
@@ -114,65 +119,16 @@ def _diagnosis(inputs: ReportInputs, width: int, colour: bool) -> list[str]:
     title = _paint("diagnosis", "bold", colour)
     d = inputs.diagnosis
     if isinstance(d, Missing):
-        return ["", title, *_wrap(f"none: {d.missing}", width, first="  ", rest="  ")]
+        return ["", title, *wrap(f"none: {d.missing}", width, first="  ", rest="  ")]
     second = f", then {d.secondary}" if d.secondary else ""
     lines = ["", title]
-    lines += _wrap(
+    lines += wrap(
         f"{d.primary}{second}, confidence {d.confidence:.2f}", width, first="  ", rest="  "
     )
     for a in d.actions:
         text = f"{one_line(a.title)}: {expected(a.expected_ratio)}"
-        lines += _wrap(text, width, first=f"  {a.rank}. ", rest="     ")
+        lines += wrap(text, width, first=f"  {a.rank}. ", rest="     ")
     return lines
-
-
-def _columns(rows: Sequence[Sequence[str]], width: int, right: tuple[int, ...] = ()) -> list[str]:
-    """Align columns; the widest text column gives way when a line would be too long."""
-    cells = [[_plain(c) for c in row] for row in rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-    while len(widths) > 1 and not any(row[len(widths) - 1] for row in cells[1:]):
-        widths.pop()  # a last column with nothing but its head
-    cells = [row[: len(widths)] for row in cells]
-    over = 2 + sum(widths) + 2 * (len(widths) - 1) - width
-    while over > 0 and max(widths) > 6:
-        i = widths.index(max(widths))
-        cut = min(over, widths[i] - 6)
-        widths[i] -= cut
-        over -= cut
-    lines = []
-    for row in cells:
-        parts = [
-            _cut(c, w).rjust(w) if i in right else _cut(c, w).ljust(w)
-            for i, (c, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append(("  " + "  ".join(parts)).rstrip()[:width])
-    return lines
-
-
-def _width(rows: Sequence[Sequence[str]]) -> int:
-    """Columns that a table takes when nothing in it is cut."""
-    widest = [max(len(_plain(row[i])) for row in rows) for i in range(len(rows[0]))]
-    return 2 + sum(widest) + 2 * (len(widest) - 1)
-
-
-def _cut(text: str, width: int) -> str:
-    """Cut the middle out: what tells two names apart is mostly at their ends."""
-    if len(text) <= width:
-        return text
-    left = width // 2
-    return f"{text[:left]}…{text[len(text) - (width - left - 1) :]}"
-
-
-def _plain(text: str) -> str:
-    """Drop control characters: foreign text must not steer the terminal."""
-    flat = one_line(text)
-    return "".join(c for c in flat if unicodedata.category(c)[0] != "C")
-
-
-def _wrap(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
-    return textwrap.wrap(_plain(text), width, initial_indent=first, subsequent_indent=rest) or [
-        first.rstrip()
-    ]
 
 
 def _paint(text: str, style: str, colour: bool) -> str:

@@ -31,6 +31,8 @@ from daskperf_tasks.model.graph import GraphFacts
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.plan import Request
 from daskperf_tasks.run import protocol
+from daskperf_tasks.run.contract import built_by, checked_by
+from daskperf_tasks.run.deaths import TERMINATED, explained
 from daskperf_tasks.run.environments import RunEnvironment
 from daskperf_tasks.run.limits import BlockTimeLimit, WorkerLost, limited
 from daskperf_tasks.run.look import Look, between
@@ -87,6 +89,7 @@ def measure_block(
             lambda: _run(turn, env, workload, seen),
             start,
         )
+        outcome = explained(outcome, _memory_kills(env, outcome))
         members_after, trouble = _tidy(env)
     members_before = seen.first.members if seen.first else members_after
     load = host_load.host_load(host_before, _host_look(env, seen))
@@ -152,12 +155,11 @@ def write_block(store: ArtifactStore, result: BlockResult) -> None:
 
 def _run(turn: Turn, env: RunEnvironment, workload: Workload, seen: Seen) -> None:
     request = turn.planned.request
-    params = dict(request.params)
     seen.fault = "product"
     for name in workload.requires:
         importlib.import_module(name)
     with env.current():
-        built = workload.build(params, units=request.units, seed=request.seed)
+        built = built_by(workload, request)
         seen.graph = graph_facts(built)
     seen.fault = "harness"
     env.begin(turn.planned.cell.workers)
@@ -206,7 +208,7 @@ def one_repeat(
     seen.changed = seen.changed or protocol.membership_change(before.members, after.members)
     used = between(before, after)
     seen.fault = "product"
-    checked = workload.check(results, dict(request.params), units=request.units, seed=request.seed)
+    checked = checked_by(workload, results, request)
     seen.fault = "harness"
     seen.correctness = checked.text
     if isinstance(used.fine, Missing):
@@ -242,6 +244,10 @@ def _guarded(seen: Seen, seconds: float, env: RunEnvironment, body: Any, start: 
         return Timeout(after_s=round(time.monotonic() - start, 3))
     except WorkerLost as err:
         return Failure(fault="infra", error_type="WorkerLost", message=str(err), traceback="")
+    except (SystemExit, KeyboardInterrupt) as err:
+        if seen.fault != "product" or getattr(err, "code", None) == TERMINATED:
+            raise
+        return failure_of(err, "product")
     except Exception as err:
         return failure_of(err, seen.fault)
     finally:
@@ -273,6 +279,17 @@ def _tidy(env: RunEnvironment) -> tuple[tuple[Member, ...], str | None]:
     except (BlockTimeLimit, Exception) as err:
         return members, f"the environment did not answer after the block: {type(err).__name__}"
     return members, None
+
+
+def _memory_kills(env: RunEnvironment, outcome: Outcome) -> str | None:
+    """Ask which workers were ended for holding too much memory, if the block failed."""
+    if isinstance(outcome, Success):
+        return None
+    try:
+        with limited(_TIDY_S, lambda: None):
+            return env.memory_kills()
+    except (BlockTimeLimit, Exception):
+        return None
 
 
 def _host_look(env: RunEnvironment, seen: Seen) -> host_load.HostLook:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import select
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from daskperf_tasks.run import memory_watch
 from daskperf_tasks.run.spec import RoundSpec
 
 #: As Dask's nannies set them for workers: native libraries shall not start threads of
@@ -24,6 +26,10 @@ _THREADS = {
     "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_TRIM_THRESHOLD_": "65536",
 }
+#: Seconds between two looks at the memory of the measuring process and its children.
+_LOOK_S = 0.2
+#: Marks all processes of one measuring process, whatever session they move to.
+_MARK = "DASKPERF_MEASURING"
 _KEPT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 #: Seconds to leave by itself once it closes.
 _CLOSE_S = 20.0
@@ -50,10 +56,16 @@ def child_environment(spec: RoundSpec, environ: Mapping[str, str]) -> dict[str, 
     return env | _THREADS
 
 
+class MemoryExceeded(Exception):
+    """The measuring process and its children hold more than they may; says how much."""
+
+
 class Child:
     """A measuring process in a process group of its own."""
 
     def __init__(self, spec: RoundSpec, text: str, log: IO[bytes]) -> None:
+        self._memory = memory_watch.limit_now(spec.memory_limit_bytes)
+        self._mark = f"{os.getpid()}-{secrets.token_hex(8)}"
         reading, writing = os.pipe()
         try:
             self._process = subprocess.Popen(
@@ -68,7 +80,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=child_environment(spec, os.environ),
+                env=child_environment(spec, os.environ) | {_MARK: self._mark},
                 pass_fds=(writing,),
                 start_new_session=True,
             )
@@ -77,6 +89,9 @@ class Child:
             raise
         finally:
             os.close(writing)
+        # Should memory run out faster than it is looked at, it is this one that goes.
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{self.pid}/oom_score_adj").write_text("1000")
         self._events = reading
         self._buffer = b""
         stdin = self._process.stdin
@@ -97,13 +112,16 @@ class Child:
         ------
         TimeoutError
             When ``deadline`` (monotonic clock) passes before.
+        MemoryExceeded
+            When the process and its children hold more memory than they may.
         """
         while b"\n" not in self._buffer:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            ready, _, _ = select.select([self._events], [], [], min(left, 60.0))
+            ready, _, _ = select.select([self._events], [], [], min(left, _LOOK_S))
             if not ready:
+                self._look_at_memory()
                 continue
             data = os.read(self._events, 65536)
             if not data:
@@ -112,6 +130,13 @@ class Child:
         line, _, self._buffer = self._buffer.partition(b"\n")
         event: dict[str, Any] = json.loads(line)
         return event
+
+    def _look_at_memory(self) -> None:
+        if self._memory is not None:
+            used = memory_watch.used_bytes(memory_watch.family_of(self.pid))
+            too_much = self._memory.exceeded_by(used)
+            if too_much is not None:
+                raise MemoryExceeded(too_much)
 
     def end(self) -> int | None:
         """Wait for the exit, kill what is left of the group.
@@ -127,11 +152,15 @@ class Child:
         return self.kill()
 
     def kill(self) -> int:
-        """Kill the process group; return the exit code (negative: the signal)."""
+        """Kill the process group and what left it; return the exit code (negative: the signal)."""
         with contextlib.suppress(ProcessLookupError):  # all of it has gone already
             os.killpg(self.pid, signal.SIGKILL)
         code = self._process.wait()
         if self._events >= 0:
             os.close(self._events)
             self._events = -1
+            # Those that a workload put into a session of their own.
+            for pid in memory_watch.marked(_MARK, self._mark):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         return code

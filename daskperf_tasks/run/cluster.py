@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -20,11 +21,21 @@ from daskperf_tasks.run import probes
 from daskperf_tasks.run.layout import check_enough, expected_workers, layout_fault, pinned
 from daskperf_tasks.run.look import MIB, Look
 from daskperf_tasks.run.spec import RoundSpec
+from daskperf_tasks.run.traces import State, end_strangers
+from daskperf_tasks.run.traces import look as state_look
 from daskperf_tasks.run.worker_wheels import check_answer
 from daskperf_tasks.workloads.protocol import Built
 
 #: Name, id, threads and address of a worker, from the scheduler.
 WorkerRow = tuple[str, str, int, str]
+
+
+#: Seconds for workers to end what a measuring process that is gone gave them.
+_BUSY_S = 2.0
+#: Seconds for one worker to say what it does.
+_ANSWER_S = 3.0
+#: Where nannies tell the scheduler that they restart a worker for its memory.
+_MEMORY_TOPIC = "worker-restart-memory"
 
 
 class WorkersMissing(ClusterError):
@@ -150,10 +161,12 @@ class Connection:
 
     def _wait_until_idle(self) -> None:
         """Restart workers that still run tasks of a measuring process that is gone."""
-        deadline = time.monotonic() + 2.0
+        deadline = time.monotonic() + _BUSY_S
         while True:
-            looks = self.client.run(probes.worker_look)
-            busy = [address for address, look in looks.items() if look["executing"]]
+            addresses = [address for *_, address in self._scheduler_look(None)["members"]]
+            looks = self.client.sync(_each_worker, self.client, addresses)
+            # Code that holds the GIL keeps a worker from answering at all.
+            busy = [a for a, look in looks.items() if look is None or look["executing"]]
             if not busy:
                 return
             if time.monotonic() > deadline:
@@ -177,6 +190,25 @@ class Connection:
         for name, worker_id, _, address in sorted(rows):
             check_answer(spec, name, address, answers.get(address))
             self._checked.add(worker_id)
+
+    def restart(self, names: Collection[str]) -> None:
+        """Restart workers by name."""
+        rows = self._scheduler_look(None)["members"]
+        addresses = [address for name, _, _, address in rows if name in names]
+        if addresses:
+            self.client.run(end_strangers, workers=addresses, on_error="ignore")
+            self.client.restart_workers(addresses, timeout=self.spec.open_timeout_s)
+
+    def states(self) -> dict[str, State]:
+        """Look at what each worker process keeps for all tasks."""
+        rows = self._scheduler_look(None)["members"]
+        answers = self.client.run(state_look, on_error="ignore")
+        return {name: answers[address] for name, _, _, address in rows if address in answers}
+
+    def memory_kills(self) -> list[tuple[str, int]]:
+        """Return the address and bytes of each worker that a nanny ended for its memory, so far."""
+        events = self.client.get_events(_MEMORY_TOPIC)
+        return [(str(event["worker"]), int(event["rss"])) for _, event in events]
 
     def drop_slots(self) -> None:
         """Forget what :meth:`ClusterEnvironment.begin` let the workers run at once."""
@@ -263,6 +295,7 @@ class ClusterEnvironment:
         self._bound: dict[str, str] = {}
         #: Threads of each of them that the tasks may use; None: all.
         self._slots: int | None = None
+        self._killed_before = 0
 
     def shape(self, members: Sequence[Member]) -> tuple[int, int]:
         """Return how many tasks can run at once on these workers, and in how many processes."""
@@ -299,6 +332,7 @@ class ClusterEnvironment:
         info = client.scheduler_info(n_workers=-1)["workers"]
         by_name = dict(sorted((str(info[a]["name"]), str(a)) for a in info))
         self._options, self._bound, self._slots = {}, {}, None
+        self._killed_before = len(self._connection.memory_kills())
         if self._env == "remote-threads":
             name, address = next(iter(by_name.items()))
             self._bound = {name: address}
@@ -315,6 +349,24 @@ class ClusterEnvironment:
         if self._bound:
             self._options |= {"workers": list(self._bound.values()), "allow_other_workers": False}
             self._connection.watch()
+
+    def memory_kills(self) -> str | None:
+        """Say which workers their nannies ended since ``begin`` because of their memory."""
+        kills = self._connection.memory_kills()[self._killed_before :]
+        if not kills:
+            return None
+        who = ", ".join(sorted({address for address, _ in kills}))
+        most = max(rss for _, rss in kills) / MIB
+        return f"{len(kills)} times a nanny ended a worker that held up to {most:,.0f} MiB: {who}"
+
+    def states(self) -> dict[str, State]:
+        """Look at this process and the workers."""
+        return {"driver": state_look()} | self._connection.states()
+
+    def renew(self, names: Collection[str]) -> None:
+        """Restart the lane's workers of these names; local ones end with this process."""
+        if self._connection.cluster is None:
+            self._connection.restart(names)
 
     def current(self) -> AbstractContextManager[Any]:
         """Make the client the current one."""
@@ -337,12 +389,14 @@ class ClusterEnvironment:
     def compute(self, built: Built) -> tuple[Any, ...]:
         """Submit the graph and gather the results."""
         client = self._connection.client
-        self._futures = client.compute(
-            built.collections,
-            optimize_graph=built.optimize_graph,
-            traverse=False,
-            **self._options,
-        )
+        # Dask asks for the current client when it chooses how to shuffle.
+        with self.current():
+            self._futures = client.compute(
+                built.collections,
+                optimize_graph=built.optimize_graph,
+                traverse=False,
+                **self._options,
+            )
         return tuple(client.gather(self._futures))
 
     def look(self) -> Look:
@@ -371,6 +425,21 @@ class ClusterEnvironment:
     def connection(self) -> Connection:
         """The connection that it uses."""
         return self._connection
+
+
+async def _each_worker(client: Any, addresses: Iterable[str]) -> dict[str, Any]:
+    """Ask each worker for its totals; None for one that does not answer in time."""
+
+    async def one(address: str) -> Any:
+        asked = client._run(probes.worker_look, workers=[address], on_error="return")
+        try:
+            answer = (await asyncio.wait_for(asked, _ANSWER_S)).get(address)
+        except (TimeoutError, OSError):
+            return None
+        return answer if isinstance(answer, dict) else None
+
+    asked = list(addresses)
+    return dict(zip(asked, await asyncio.gather(*map(one, asked)), strict=True))
 
 
 def _members(rows: list[WorkerRow]) -> tuple[Member, ...]:

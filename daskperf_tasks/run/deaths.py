@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable
+from dataclasses import replace
+
+from daskperf_tasks.model.block import Failure, Outcome, Success, Timeout
 
 _FROM_OUTSIDE = {
     signal.SIGKILL: "by the system when memory ran out, or by somebody",
@@ -38,6 +41,41 @@ def killed_from_outside(codes: Iterable[int]) -> str | None:
         return None
     number = next(n for n in (signal.SIGKILL, signal.SIGHUP, signal.SIGTERM) if -n in seen)
     return f"killed by {number.name}: {_FROM_OUTSIDE[number]}"
+
+
+def explained(outcome: Outcome, memory: str | None) -> Outcome:
+    """Return a block's outcome with the reason for its workers' deaths.
+
+    A worker that its nanny ended is for Dask just a worker that left: only the
+    nanny knows that the tasks held too much memory, which is no fault of the cluster.
+
+    Parameters
+    ----------
+    memory
+        Which workers were ended for their memory during the block, in words, or None.
+
+    Examples
+    --------
+    >>> lost = Failure(fault="infra", error_type="WorkerLost", message="w left", traceback="")
+    >>> told = explained(lost, "a nanny ended w at 2 GiB")
+    >>> told.fault, told.error_type, told.message
+    ('product', 'MemoryExceeded', 'a nanny ended w at 2 GiB; w left')
+    """
+    if memory is None or isinstance(outcome, Success):
+        return outcome
+    if isinstance(outcome, Timeout):
+        outcome = Failure(
+            fault="product",
+            error_type="Timeout",
+            message=f"timeout after {outcome.after_s:.1f} s",
+            traceback="",
+        )
+    return replace(
+        outcome,
+        fault="product",
+        error_type="MemoryExceeded",
+        message=f"{memory}; {outcome.message}",
+    )
 
 
 def signal_name(number: int) -> str:

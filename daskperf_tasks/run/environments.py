@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,6 +14,7 @@ from daskperf_tasks.run.cluster import ClusterEnvironment, Connection, WorkersMi
 from daskperf_tasks.run.look import Look
 from daskperf_tasks.run.single import ProcessesEnvironment, ThreadsEnvironment
 from daskperf_tasks.run.spec import RoundSpec
+from daskperf_tasks.run.traces import State
 from daskperf_tasks.workloads.protocol import Built
 
 __all__ = ["Environments", "Look", "RunEnvironment", "TaskRow"]
@@ -75,6 +76,18 @@ class RunEnvironment(Protocol):
 
     def lost(self) -> str | None:
         """Say what makes waiting for the result pointless, without asking anybody."""
+        ...
+
+    def memory_kills(self) -> str | None:
+        """Say which workers were ended since ``begin`` because they held too much memory."""
+        ...
+
+    def states(self) -> dict[str, State]:
+        """Return what each of its processes keeps for all code that runs in it."""
+        ...
+
+    def renew(self, names: Collection[str]) -> None:
+        """Restart those of its processes that outlive this one."""
         ...
 
     def end(self) -> None:

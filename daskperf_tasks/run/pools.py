@@ -13,6 +13,7 @@ import os
 import signal
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -25,6 +26,9 @@ from daskperf_tasks.collect.task_stream import TaskRow
 #: Seconds for the processes of a broken pool to end.
 _END_S = 5.0
 
+#: Seconds to ask all processes of a pool.
+_EVERYWHERE_S = 2.0
+
 #: pid, thread, start (Unix time), seconds, CPU seconds of the thread.
 Timing = tuple[int, int, float, float, float]
 
@@ -32,7 +36,13 @@ Timing = tuple[int, int, float, float, float]
 def _timed(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Timing, Any]:
     began = time.time()
     start, cpu = time.perf_counter(), time.thread_time()
-    result = function(*args)
+    told = None
+    try:
+        result = function(*args)
+    except Exception as err:  # Dask packs a task's exception; this one could not be pickled
+        told = _portable(err)
+    if told is not None:
+        raise told  # out here, as its context would be pickled with it
     timing = (
         os.getpid(),
         threading.get_ident(),
@@ -41,6 +51,16 @@ def _timed(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Timing,
         time.thread_time() - cpu,
     )
     return timing, result
+
+
+def _portable(err: BaseException) -> Exception:
+    """Return what a task raised as an exception that can be pickled."""
+    text = "".join(traceback.format_exception(err))
+    while err.__context__ is not None:
+        err = err.__context__
+    told = RuntimeError(f"{type(err).__name__}: {err} (the exception itself cannot be pickled)")
+    told.add_note(text)
+    return told
 
 
 class TaskLog:
@@ -132,6 +152,19 @@ class TimedProcessPool(ProcessPoolExecutor):
         for future in waiting:
             future.result()
 
+    def everywhere(self, function: Callable[[], Any]) -> dict[int, Any]:
+        """Return what a function gives in each process, by its id; busy ones are left out."""
+        found: dict[int, Any] = {}
+        deadline = time.monotonic() + _EVERYWHERE_S
+        while set(self.pids()) - found.keys() and time.monotonic() < deadline:
+            asked = [
+                super(TimedProcessPool, self).submit(_answer, function) for _ in range(self.size)
+            ]
+            for future in asked:
+                pid, answer = future.result(_EVERYWHERE_S)
+                found.setdefault(pid, answer)
+        return found
+
     def pids(self) -> tuple[int, ...]:
         """Return the ids of the processes, which are started on demand."""
         return tuple(sorted(self._processes or ()))
@@ -155,6 +188,11 @@ class TimedProcessPool(ProcessPoolExecutor):
         for process in list((self._processes or {}).values()):
             process.kill()
         self.shutdown(wait=False, cancel_futures=True)
+
+
+def _answer(function: Callable[[], Any]) -> tuple[int, Any]:
+    time.sleep(0.01)  # so that one quick process does not take all the questions
+    return os.getpid(), function()
 
 
 def _greet() -> int:

@@ -15,12 +15,13 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 from daskperf_tasks.errors import DaskperfError, InputError
 from daskperf_tasks.model.block import BlockResult, Failure, Timeout
 from daskperf_tasks.model.codec import loads
-from daskperf_tasks.run import sides
+from daskperf_tasks.run import sides, traces
 from daskperf_tasks.run.block import failure_of, measure_block, write_block
 from daskperf_tasks.run.cluster import ClusterEnvironment
 from daskperf_tasks.run.done import unprofiled
@@ -32,6 +33,8 @@ from daskperf_tasks.run.unmeasured import unmeasured_block
 from daskperf_tasks.store.filesystem import FilesystemStore
 from daskperf_tasks.workloads.registry import load_registry
 
+#: Seconds to look at all processes of an environment.
+_LOOK_S = 8.0
 #: Exit code that asks for a fresh process for the blocks that remain.
 FRESH_PLEASE = 75
 
@@ -92,7 +95,7 @@ def _one(
             raise InputError(
                 f"workload {planned.request.workload!r} is not the planned one",
                 expected=f"version {planned.request.version}",
-                found=found,
+                found="\n".join([found, *getattr(registry, "broken", ())]),
                 todo="plan again, or install what brings the workload",
             )
         env = environments.ready(env_name)
@@ -107,6 +110,7 @@ def _one(
     events.send(
         "start", cell_id=planned.cell_id, attempt=turn.attempt, limit_s=planned.request.timeout_s
     )
+    before = _states(env)
     result = measure_block(turn, spec, env, workload, store)
     _done(events, result, workload.unit)
     outcome = result.outcome
@@ -115,9 +119,26 @@ def _one(
     if isinstance(outcome, Timeout):
         _restart_hanging(spec, env)
         return False  # a thread of this process may hang too
+    changed = traces.differences(before, _states(env))
+    if changed:
+        text = " and ".join(f"in {name} {what}" for name, what in changed.items())
+        events.send("renew", cell_id=planned.cell_id, why=text)
+        _guarded(spec, lambda: env.renew(changed.keys()))
+        return False  # whatever the block left behind ends with this process
     if not result.valid and not _harmless(result):
         environments.drop(env_name)
     return True
+
+
+def _states(env: Any) -> dict[str, traces.State]:
+    """Look at the environment's processes; at none when they do not answer."""
+    try:
+        with limited(_LOOK_S, lambda: None):
+            states: dict[str, traces.State] = env.states()
+            return states
+    except (BlockTimeLimit, Exception) as err:
+        print(f"{type(err).__name__}: {err}", flush=True)
+        return {}
 
 
 def _harmless(result: BlockResult) -> bool:
@@ -132,13 +153,17 @@ def _harmless(result: BlockResult) -> bool:
 
 
 def _restart_hanging(spec: RoundSpec, env: Any) -> None:
-    if not isinstance(env, ClusterEnvironment):
-        return
+    if isinstance(env, ClusterEnvironment):
+        _guarded(spec, env.connection.restart_busy)
+
+
+def _guarded(spec: RoundSpec, restart: Callable[[], None]) -> None:
+    """Restart workers; the next process looks for itself whether they came back."""
     try:
         with limited(spec.open_timeout_s, lambda: None):
-            env.connection.restart_busy()
+            restart()
     except (BlockTimeLimit, Exception) as err:
-        print(f"workers that hang were not restarted: {type(err).__name__}: {err}", flush=True)
+        print(f"workers were not restarted: {type(err).__name__}: {err}", flush=True)
 
 
 def _done(events: Events, result: BlockResult, unit: str) -> None:

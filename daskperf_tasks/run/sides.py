@@ -14,6 +14,7 @@ from daskperf_tasks.collect.workers import workers_document
 from daskperf_tasks.model.ids import Side, side_of
 from daskperf_tasks.model.plan import PlannedCell
 from daskperf_tasks.run.cluster import ClusterEnvironment
+from daskperf_tasks.run.contract import built_by
 from daskperf_tasks.run.done import report_key
 from daskperf_tasks.run.environments import Environments
 from daskperf_tasks.run.limits import BlockTimeLimit, limited
@@ -124,9 +125,7 @@ def _once(planned: PlannedCell, environments: Environments, registry: dict[str, 
     with limited(request.timeout_s, env.lost):
         try:
             with env.current():
-                built = registry[request.workload].build(
-                    dict(request.params), units=request.units, seed=request.seed
-                )
+                built = built_by(registry[request.workload], request)
             env.begin(planned.cell.workers)
             env.compute(built)
             env.look()

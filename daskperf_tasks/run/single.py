@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -24,6 +24,7 @@ from daskperf_tasks.run.layout import check_enough
 from daskperf_tasks.run.look import MIB, Look
 from daskperf_tasks.run.pools import TimedProcessPool, TimedThreadPool
 from daskperf_tasks.run.spec import RoundSpec
+from daskperf_tasks.run.traces import State, look
 from daskperf_tasks.workloads.protocol import Built
 
 _NO_SCHEDULER = Missing(missing="Dask's single-machine schedulers run inside the client")
@@ -80,6 +81,17 @@ class _SingleMachine:
 
     def make_ready(self, patience_s: float) -> None:
         """Nobody to wait for."""
+
+    def memory_kills(self) -> str | None:
+        """Nobody watches them one by one; the supervisor watches them together."""
+        return None
+
+    def states(self) -> dict[str, State]:
+        """Look at this process."""
+        return {"driver": look()}
+
+    def renew(self, names: Collection[str]) -> None:
+        """All of them end with the measuring process."""
 
 
 class ThreadsEnvironment(_SingleMachine):
@@ -231,6 +243,11 @@ class ProcessesEnvironment(_SingleMachine):
         """Return the processes."""
         host = socket.gethostname()
         return [pool_worker("processes", m.name, int(m.worker_id), 1, host) for m in self.members()]
+
+    def states(self) -> dict[str, State]:
+        """Look at this process and at those of the pool."""
+        found = {f"process {pid}": state for pid, state in self._pool.everywhere(look).items()}
+        return {"driver": look()} | found
 
     def close(self) -> None:
         """End the processes, whatever they are at."""

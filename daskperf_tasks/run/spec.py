@@ -14,7 +14,7 @@ from daskperf_tasks.model.plan import Plan, PlannedCell, Round
 from daskperf_tasks.model.subject import Subject
 from daskperf_tasks.plan.coverage import pending_cells
 
-#: Beyond its limit a block gets this long to end by itself before its process is killed.
+#: Seconds for one step of ending a block by itself; see ``RoundSpec.grace_s``.
 GRACE_S = 10.0
 
 
@@ -71,6 +71,11 @@ class RoundSpec(Stored):
     workers: tuple[LaneWorker, ...] = ()
     #: All cells of the round, measured already or not, for the profiled pass.
     cells: tuple[PlannedCell, ...] = ()
+    #: Bytes that the measuring process and its children may hold together; None: a share
+    #: of what is free on its host (:func:`daskperf_tasks.run.memory_watch.limit_now`).
+    memory_limit_bytes: int | None = None
+    #: Seconds beyond its limit that a block gets to end by itself before its process is killed.
+    grace_s: float = 3 * GRACE_S
 
     @property
     def arm(self) -> Arm:

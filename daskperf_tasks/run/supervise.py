@@ -11,12 +11,13 @@ from typing import Any
 from daskperf_tasks.model.block import Failure, Outcome, Success, Timeout
 from daskperf_tasks.model.codec import dumps
 from daskperf_tasks.run.block import Fault, write_block
-from daskperf_tasks.run.child import Child
+from daskperf_tasks.run.child import Child, MemoryExceeded
 from daskperf_tasks.run.deaths import killed_from_outside, signal_name
 from daskperf_tasks.run.done import last_block, read_block, unprofiled
 from daskperf_tasks.run.progress import block_line
 from daskperf_tasks.run.round_main import FRESH_PLEASE
-from daskperf_tasks.run.spec import GRACE_S, RoundSpec, Turn
+from daskperf_tasks.run.scheduler_wheel import on_scheduler
+from daskperf_tasks.run.spec import RoundSpec, Turn
 from daskperf_tasks.run.unmeasured import unmeasured_block
 from daskperf_tasks.store.keys import run_key
 from daskperf_tasks.store.protocol import ArtifactStore
@@ -62,15 +63,16 @@ def run_round(spec: RoundSpec, *, store: ArtifactStore, log: Log) -> RoundReport
         Gets a line for people about every block.
     """
     start = time.monotonic()
-    todo = _fresh_turns(spec, store, spec.turns)
-    while todo:
-        _one_pass(spec, store, log, todo)
-        todo = _fresh_turns(spec, store, todo)
-    if unprofiled(spec, store):
-        # The process that measured last ended before it came to that.
-        path, ended = _process(spec, store, log, [])
-        if ended is not None:
-            log(f"round {spec.round.index + 1}: {ended.says()}; see {path}")
+    with on_scheduler(spec, log):
+        todo = _fresh_turns(spec, store, spec.turns)
+        while todo:
+            _one_pass(spec, store, log, todo)
+            todo = _fresh_turns(spec, store, todo)
+        if unprofiled(spec, store):
+            # The process that measured last ended before it came to that.
+            path, ended = _process(spec, store, log, [])
+            if ended is not None:
+                log(f"round {spec.round.index + 1}: {ended.says()}; see {path}")
     finals = [last_block(spec, store, turn.planned.cell_id) for turn in spec.turns]
     valid = sum(b is not None and b.valid for b in finals)
     failed = sum(b is None or not isinstance(b.outcome, Success) for b in finals)
@@ -123,16 +125,19 @@ class _End:
     #: Exit code, or None when it was killed because its time was up.
     code: int | None
     after_s: float
+    #: That it was killed because it held too much memory, in words.
+    memory: str | None = None
 
     def of_block(self, path: Path) -> Outcome:
         """Return what that makes of the block it was at."""
-        if self.code is None and self.phase == "start":
+        if self.code is None and self.memory is None and self.phase == "start":
             return Timeout(after_s=round(self.after_s, 3))
         tail = path.read_text(errors="replace").splitlines()[-_LOG_LINES:]
         outside = self.code is not None and killed_from_outside([self.code]) is not None
+        error_type = "ProcessDied" if self.code is not None else "ProcessHung"
         return Failure(
             fault="infra" if outside else _FAULT.get(self.phase, "harness"),
-            error_type="ProcessDied" if self.code is not None else "ProcessHung",
+            error_type="MemoryExceeded" if self.memory else error_type,
             message=self.says(),
             traceback="\n".join(tail),
         )
@@ -144,6 +149,8 @@ class _End:
         if outside is not None:
             how, _, by_whom = outside.partition(": ")
             return f"the measuring process was {how} {doing}: {by_whom}"
+        if self.memory is not None:
+            return f"the measuring process with its children {self.memory}; killed {doing}"
         if self.code is None:
             how = f"did not answer for {self.after_s:.0f} s and was killed"
         elif self.code < 0:
@@ -158,6 +165,7 @@ _DOING = {
     "open": "while it opened the environment",
     "": "before its first block",
     "done": "between blocks",
+    "renew": "between blocks",
     "sides": "while it described the environments",
     "profile": "in the profiled pass",
     "closing": "while it closed the environments",
@@ -181,6 +189,10 @@ def _follow(
         except TimeoutError:
             child.kill()
             return _End(phase=phase, code=None, after_s=time.monotonic() - began)
+        except MemoryExceeded as err:
+            child.kill()
+            after_s = time.monotonic() - began
+            return _End(phase=phase, code=None, after_s=after_s, memory=str(err))
         if event is None:
             code = child.end()
             if code is None:
@@ -188,8 +200,13 @@ def _follow(
             if code in (0, FRESH_PLEASE):
                 return None
             return _End(phase=phase, code=code, after_s=time.monotonic() - began)
-        phase = event["event"]
+        # One that closes in the middle of a block was ended by what the block did.
+        if event["event"] != "closing" or phase not in ("open", "start"):
+            phase = event["event"]
         limit = _limit(spec, event)
+        if phase == "renew":
+            who = f"round {spec.round.index + 1}: the measuring process is renewed"
+            log(f"{who}, as {event['cell_id']} left things changed: {event['why']}")
         if phase == "done":
             turn = left.pop(0)
             result = read_block(spec, store, turn.planned.cell_id, turn.attempt)
@@ -200,7 +217,7 @@ def _follow(
 def _limit(spec: RoundSpec, event: dict[str, Any]) -> float:
     kind = event["event"]
     if kind == "start":
-        return float(event["limit_s"]) + 3 * GRACE_S
+        return float(event["limit_s"]) + spec.grace_s
     if kind == "closing":
         return _CLOSE_S
     if kind == "profile":

@@ -9,6 +9,7 @@ from daskperf_tasks.errors import SchemaError, UnknownRunError
 from daskperf_tasks.model.block import BlockResult
 from daskperf_tasks.model.codec import Stored, loads
 from daskperf_tasks.model.facts import Calibration, Lane, Preflight
+from daskperf_tasks.model.graph import GraphTable
 from daskperf_tasks.model.plan import Plan
 from daskperf_tasks.model.results import (
     Comparison,
@@ -38,6 +39,7 @@ DOCUMENTS: dict[str, type[Stored]] = {
     "comparison.json": Comparison,
     "diagnosis.json": Diagnosis,
     "verdicts.json": Verdicts,
+    "graphs.json": GraphTable,
     "validation/results.json": Validation,
     MANIFEST: Manifest,
 }

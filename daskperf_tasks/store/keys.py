@@ -20,6 +20,8 @@ HISTORY = "history/"
 PUBLISHED = "published/"
 WHEELS = "wheels/"
 MANIFEST = "manifest.json"
+#: Answers of the experiments, in runs that have any.
+EXPERIMENTS = "experiments.json"
 
 #: Some object servers answer long keys with an internal error; stay well below.
 _MAX_KEY_BYTES = 800
@@ -109,6 +111,17 @@ def block_file(run_id: str, cell_id: str, arm: Arm, round_index: int, attempt: i
 def stream_file(run_id: str, cell_id: str, arm: Arm, round_index: int, attempt: int) -> str:
     """Return the key of the task stream of an attempt at a block."""
     return run_key(run_id, "streams", slug(cell_id), f"{_stem(arm, round_index, attempt)}.parquet")
+
+
+def experiment_plot(run_id: str, name: str) -> str:
+    """Return the key of an experiment's plot.
+
+    Examples
+    --------
+    >>> experiment_plot("20261130T010203Z-616263", "task-size")
+    'profiles/20261130T010203Z-616263/experiments/task-size.svg'
+    """
+    return run_key(run_id, "experiments", f"{name}.svg")
 
 
 def _stem(arm: Arm, round_index: int, attempt: int) -> str:

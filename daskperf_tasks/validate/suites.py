@@ -13,6 +13,7 @@ Table = Literal[
     "pairs",
     "summaries",
     "workers",
+    "experiments",
     "documents",
     "run",
 ]
@@ -102,7 +103,15 @@ EXPECTATIONS: tuple[Expect, ...] = (
         "documents",
         "present",
         True,
-        "plan, subject, deployment, preflight, summaries and comparison",
+        "plan, subject, deployment, preflight, summaries, comparison, planned experiments",
+    ),
+    _is(
+        "completeness",
+        "every planned point of an experiment is answered",
+        "experiments",
+        "answer",
+        "yes",
+        "a makespan or the reason for none, for each planned point",
     ),
     _is(
         "completeness",

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daskperf_tasks.model.block import BlockResult, Sample
+from daskperf_tasks.model.experiment import Experiments, PointResult
 from daskperf_tasks.model.facts import Preflight
 from daskperf_tasks.model.ids import Arm, Side
-from daskperf_tasks.model.measured import known
+from daskperf_tasks.model.measured import Missing, known
 from daskperf_tasks.model.plan import Plan
 from daskperf_tasks.model.results import Comparison, Summary
 from daskperf_tasks.model.subject import Deployment, SubjectSet
@@ -78,7 +79,12 @@ def block_rows(
                 "members_before": _members(block.members_before),
                 "members_after": _members(block.members_after),
             }
-            | layout_columns(block, cell.cell.env if cell else None, preflight)
+            | layout_columns(
+                block,
+                cell.cell.env if cell else None,
+                preflight,
+                workers=cell.cell.workers if cell else None,
+            )
         )
     return rows
 
@@ -194,3 +200,30 @@ def _promised(subjects: SubjectSet | None, arm: Arm) -> tuple[str, str]:
 
 def _members(members: Sequence[Any]) -> str:
     return ", ".join(sorted(f"{m.name}/{m.worker_id}/{m.nthreads}" for m in members))
+
+
+def experiment_rows(plan: Plan, experiments: Experiments | None) -> list[Row]:
+    """Return a row for each planned point of an experiment: is there a figure or a reason?"""
+    results = {r.name: r for r in experiments.results} if experiments else {}
+    rows = []
+    for planned in plan.experiments:
+        result = results.get(planned.name)
+        points = {p.label: p for p in result.points} if result else {}
+        rows += [
+            {
+                "what": f"{planned.name}: {p.label}",
+                "answer": _answer(p.cell_id, points.get(p.label)),
+            }
+            for p in planned.points
+        ]
+    return rows
+
+
+def _answer(cell_id: str, point: PointResult | None) -> str:
+    if point is None:
+        return "no row"
+    if point.cell_id != cell_id:
+        return f"a row of another cell, {point.cell_id}"
+    if point.state == "measured":
+        return "no makespan" if isinstance(point.makespan_s, Missing) else "yes"
+    return "yes" if point.reason else "no reason"

@@ -10,6 +10,7 @@ from typing import Any
 
 from daskperf_tasks.model.block import BlockResult
 from daskperf_tasks.model.codec import Stored
+from daskperf_tasks.model.experiment import Experiments
 from daskperf_tasks.model.facts import Preflight
 from daskperf_tasks.model.ids import Side
 from daskperf_tasks.model.plan import Plan
@@ -31,12 +32,13 @@ def validate_run(
     preflight: Preflight | None,
     deployment: Deployment | None,
     subjects: SubjectSet | None,
+    experiments: Experiments | None = None,
 ) -> Validation:
     """Check a run against its plan and itself.
 
     Parameters
     ----------
-    plan, blocks, summaries, comparison, preflight, deployment, subjects
+    plan, blocks, summaries, comparison, preflight, deployment, subjects, experiments
         The run's documents; None (or nothing in it) for those that it did
         not leave. ``blocks`` holds all attempts.
 
@@ -47,7 +49,9 @@ def validate_run(
         ``completeness`` say that something is missing; failures of the
         others that something must not be believed.
     """
-    rows = run_tables(plan, blocks, summaries, comparison, preflight, deployment, subjects)
+    rows = run_tables(
+        plan, blocks, summaries, comparison, preflight, deployment, subjects, experiments
+    )
     checks, version = _check(rows)
     return Validation(
         run_id=plan.run_id,
@@ -65,6 +69,7 @@ def run_tables(
     preflight: Preflight | None,
     deployment: Deployment | None,
     subjects: SubjectSet | None,
+    experiments: Experiments | None = None,
 ) -> dict[str, list[tables.Row]]:
     """Return the rows of each table that the suites look at."""
     documents: list[tuple[str, Stored | None]] = [
@@ -75,6 +80,7 @@ def run_tables(
         ("local/summary.json", summaries.get("local")),
         ("remote/summary.json", summaries.get("remote")),
         ("comparison.json", comparison),
+        *([("experiments.json", experiments)] if plan.experiments else []),
         *((f"block {b.key}", b) for b in blocks),
     ]
     of_blocks = tables.block_rows(plan, blocks, subjects, preflight)
@@ -88,6 +94,7 @@ def run_tables(
         "pairs": tables.pair_rows(plan, blocks, comparison),
         "summaries": tables.summary_rows(blocks, summaries),
         "workers": tables.worker_rows(deployment, subjects),
+        "experiments": tables.experiment_rows(plan, experiments),
         "documents": [
             {**row, "this_run": plan.run_id} for row in document_rows(plan.run_id, documents)
         ],

@@ -73,7 +73,10 @@ def written_down(collection: Any) -> Any:
 def graph_facts(built: Built) -> GraphFacts:
     """Count tasks, arcs and the longest path of the graph of a repeat.
 
-    Aliases (one key that only stands for another) are not tasks: no worker runs them.
+    Aliases (a key that only stands for another) and data that the graph carries are no
+    tasks: there is nothing to compute. A scheduler gives them to workers all the same,
+    as it does the step that gathers a collection's partitions, so a task stream may
+    have more keys.
 
     Raises
     ------

@@ -36,6 +36,7 @@ RUN_FILES = (
     "comparison.json",
     "diagnosis.json",
     "verdicts.json",
+    "graphs.json",
     "validation/results.json",
     "report.html",
     "notes.md",

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from daskperf_tasks.collect import fine_metrics
-from daskperf_tasks.collect.fingerprint import fingerprint
+from daskperf_tasks.collect.fingerprint import cores_quota, fingerprint
 from daskperf_tasks.collect.host_load import HostLook, host_load, look, machine_id
 from daskperf_tasks.collect.samples import samples_table
 from daskperf_tasks.collect.task_stream import (
@@ -127,7 +130,13 @@ def test_a_fingerprint_holds_no_private_variables() -> None:
         "OMP_NUM_THREADS",
         "MKL_NUM_THREADS",
         "OPENBLAS_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
         "NUMEXPR_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "OMP_DYNAMIC",
+        "OMP_PROC_BIND",
+        "OMP_PLACES",
         "MALLOC_TRIM_THRESHOLD_",
         "MALLOC_ARENA_MAX",
         "LD_PRELOAD",
@@ -136,6 +145,50 @@ def test_a_fingerprint_holds_no_private_variables() -> None:
         "PYTHONOPTIMIZE",
     }
     assert machine_id()
+
+
+def test_native_libraries_report_their_threads() -> None:
+    facts = fingerprint()
+    assert any("blas" in name for name in facts["native_threads"])
+    assert all(threads >= 1 for threads in facts["native_threads"].values())
+
+
+@pytest.mark.parametrize(
+    ("lines", "files", "cores"),
+    [
+        ("0::/a/b\n", {"a/b/cpu.max": "max 100000", "a/cpu.max": "150000 100000"}, 1.5),
+        ("0::/\n", {"cpu.max": "max 100000"}, None),
+        (
+            "3:cpu,cpuacct:/x\n0::/\n",
+            {
+                "cpu,cpuacct/x/cpu.cfs_quota_us": "200000",
+                "cpu,cpuacct/x/cpu.cfs_period_us": "100000",
+            },
+            2.0,
+        ),
+        (
+            "3:cpu:/x\n",
+            {"cpu/x/cpu.cfs_quota_us": "-1", "cpu/x/cpu.cfs_period_us": "100000"},
+            None,
+        ),
+        ("3:memory:/x\n", {"memory/x/cpu.max": "100000 100000"}, None),
+    ],
+    ids=["v2-parent", "v2-unlimited", "v1", "v1-unlimited", "no-cpu-controller"],
+)
+def test_the_quota_of_the_control_groups_counts(
+    tmp_path: Path, lines: str, files: dict[str, str], cores: float | None
+) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(lines)
+    for name, text in files.items():
+        file = tmp_path / "sys/fs/cgroup" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert cores_quota(tmp_path) == cores
+
+
+def test_without_control_groups_there_is_no_quota(tmp_path: Path) -> None:
+    assert cores_quota(tmp_path) is None
 
 
 def test_workers_of_pools_and_clusters_have_one_form() -> None:

@@ -10,6 +10,8 @@ import pytest
 import daskperf_tasks
 from daskperf_tasks import errors
 from daskperf_tasks.asking import Ask
+from daskperf_tasks.plan.matrix_file import load_matrix
+from daskperf_tasks.workloads.registry import load_registry
 from tests.dags.stage_recorder import RUN_ID, Recorder
 
 LANE = ["deploy", "preflight", "calibrate", "measure-0", "measure-1", "measure-2", "restore"]
@@ -149,7 +151,7 @@ def test_the_form_asks_for_all_that_can_be_asked(drive):
     recorder, _, _ = drive(dag_id="on_demand", conf={"matrix": "smoke", "n": [64]})
     asked = recorder.asked[0]
     assert isinstance(asked, Ask)
-    assert {f.name for f in fields(Ask)} - {"trigger"} == set(KEYS)
+    assert {f.name for f in fields(Ask)} - {"trigger", "matrix_text"} == set(KEYS)
 
 
 @pytest.mark.parametrize("dag_id", ["nightly", "on_demand"])
@@ -181,3 +183,24 @@ def test_the_link_and_the_boxes_are_named_after_the_run(drive):
         ).all()
     assert names == [f"round {i} of 3, subject" for i in (1, 2, 3)]
     assert RunLink().get_link(None, ti_key=last).endswith(f"/daskperf/runs/{RUN_ID}")
+
+
+def test_the_form_of_the_report_becomes_a_matrix_of_one_experiment(drive):
+    conf = {"total_steps": 4096, "tasks": 4, "workers": 2, "rounds": 1, "repeats": 2}
+    recorder, state, states = drive(dag_id="optimization_report", conf=conf)
+    assert (state, set(states.values())) == ("success", {"success"})
+    ask = recorder.asked[0]
+    assert (ask.trigger, ask.against, ask.matrix) == (
+        "optimization_report", "none", "experiment-optimization",
+    )  # fmt: skip
+    matrix = load_matrix(ask.matrix_text, where="x", registry=load_registry({}))
+    assert (matrix.rounds, matrix.repeats, matrix.workloads) == (1, 2, ())
+    (experiment,) = matrix.experiments
+    assert dict(experiment.options) == {"total_steps": (4096,), "tasks": (4,), "workers": (2,)}
+
+
+def test_an_option_that_cannot_be_measured_stops_before_anything(drive):
+    recorder, state, _ = drive(dag_id="optimization_report", conf={"workers": 10_000})
+    assert (recorder.calls, state) == ([], "failed")
+    recorder, state, _ = drive(dag_id="optimization_report", conf={"matrix": "nightly"})
+    assert (recorder.calls, state) == ([], "failed")

@@ -92,3 +92,11 @@ def test_the_command_line_ends_at_once(tmp_path: Path, words: tuple[str, str], s
     assert done.returncode == 2, done.stderr
     assert said in done.stderr
     assert not list(home.glob("spool/profiles/*"))
+
+
+def test_a_wheel_that_brings_a_planned_workload_fits(plan: Plan, tmp_path: Path) -> None:
+    other, _ = wheel_by_hand(make_wheel(tmp_path, "other", "1.0", {"other/__init__.py": ""}))
+    registry = load_registry()
+    check_fits(other, plan, registry, own={"integrate"})
+    with pytest.raises(WheelError, match="not what the matrix measures"):
+        check_fits(other, plan, registry, own={"something-else"})

@@ -27,10 +27,12 @@ def call(*words: str) -> Result:
 def test_the_commands_are_those_of_the_contract() -> None:
     assert set(main.commands) == {
         "plan", "run", "preflight", "list", "show", "compare", "rebuild", "verify", "publish",
-        "lane", "doctor",
+        "lane", "doctor", "experiment", "report",
     }  # fmt: skip
     for name, command in main.commands.items():
-        assert "--json" in {o for p in command.params for o in p.opts}, name
+        below = command.commands if isinstance(command, click.Group) else {name: command}
+        for each in below.values():
+            assert "--json" in {o for p in each.params for o in p.opts}, each.name
 
 
 def test_it_is_a_command_of_dask_too() -> None:
@@ -45,10 +47,10 @@ def test_plan_names_cells_and_requests(home: Path) -> None:
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
     assert {
-        "aggregates/v1;n=128;env=local;sched=ws",
-        "aggregates/v1;n=128;env=remote;sched=ws",
-        "integrate/v1;implementation=cython;steps=4000000;env=threads;sched=none",
-        "integrate/v1;implementation=python;steps=50000;env=remote-processes;sched=ws",
+        "aggregates/v2;n=128;env=local;sched=ws",
+        "aggregates/v2;n=128;env=remote;sched=ws",
+        "integrate/v2;implementation=cython;steps=4000000;env=threads;sched=none",
+        "integrate/v2;implementation=python;steps=50000;env=remote-processes;sched=ws",
     } <= {c["id"] for c in document["cells"]}
     assert not any("n=256" in c["id"] for c in document["cells"])
     assert {c["request"]["repeats"] for c in document["cells"]} == {7}

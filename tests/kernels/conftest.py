@@ -17,6 +17,8 @@ import pytest
 from daskperf_tasks.deploy.build import BuiltWheel, build_wheel
 
 SOURCE = Path(__file__).resolve().parents[2] / "kernels"
+#: Names the folder of an unpacked wheel to test instead: so the debug build gets the same tests.
+OTHER_KERNELS = "DASKPERF_TEST_KERNELS"
 
 
 @pytest.fixture(scope="session")
@@ -30,10 +32,15 @@ def kernels_wheel(tmp_path_factory: pytest.TempPathFactory) -> BuiltWheel:
 
 
 @pytest.fixture(scope="session")
-def kernels_folder(kernels_wheel: BuiltWheel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kernels_folder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The wheel's content, as it lies on the path of a worker."""
+    other = os.environ.get(OTHER_KERNELS)
+    if other:
+        return Path(other)
     folder = tmp_path_factory.mktemp("installed")
-    with zipfile.ZipFile(kernels_wheel.path) as wheel:
+    with zipfile.ZipFile(request.getfixturevalue("kernels_wheel").path) as wheel:
         wheel.extractall(folder)
     return folder
 

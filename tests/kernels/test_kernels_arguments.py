@@ -23,11 +23,11 @@ def test_monomers_outside_the_range(kernels: ModuleType, implementation: str, n:
 
 @pytest.mark.parametrize("value", [1.0, "3", None, True, np.bool_(True), np.array([1, 2]), 1j])
 def test_what_is_no_integer(kernels: ModuleType, implementation: str, value: object) -> None:
-    with pytest.raises(TypeError, match=r"^n: expected an integer, found "):
+    with pytest.raises(ValueError, match=r"^n: expected an integer, found "):
         kernels.integrate(value, 0.0, implementation)
-    with pytest.raises(TypeError, match=r"^n: expected an integer, found "):
+    with pytest.raises(ValueError, match=r"^n: expected an integer, found "):
         kernels.aggregate(value, 0, implementation)
-    with pytest.raises(TypeError, match=r"^seed: expected an integer, found "):
+    with pytest.raises(ValueError, match=r"^seed: expected an integer, found "):
         kernels.aggregate(3, value, implementation)
 
 
@@ -47,7 +47,7 @@ def test_phase_that_is_not_finite(kernels: ModuleType, implementation: str, phas
 
 @pytest.mark.parametrize("phase", ["0.5", None, True, 1j, [0.5]])
 def test_phase_that_is_no_number(kernels: ModuleType, implementation: str, phase: object) -> None:
-    with pytest.raises(TypeError, match=r"^phase: expected a real number, found .* of type "):
+    with pytest.raises(ValueError, match=r"^phase: expected a real number, found .* of type "):
         kernels.integrate(10, phase, implementation)
 
 

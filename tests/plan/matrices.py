@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from daskperf_tasks.plan.matrix import Matrix
+from daskperf_tasks.plan.matrix_file import load_matrix
+from daskperf_tasks.workloads.arrays.chunked_means import CHUNKED_MEANS
+from daskperf_tasks.workloads.patterns.pattern import PATTERN
 from daskperf_tasks.workloads.registry import load_registry
 
 REGISTRY = load_registry({})
@@ -39,3 +45,18 @@ environments = [
 ]
 params = { implementation = ["python", "cython"], steps = 1000 }
 """
+
+#: With the workloads of all experiments.
+EVERY = {**REGISTRY, "pattern": PATTERN, "chunked-means": CHUNKED_MEANS}
+
+HEAD = """\
+[matrix]
+name = "x"
+rounds = 2
+repeats = 3
+"""
+
+
+def experiments(tables: str, **more: Any) -> Matrix:
+    """Read a matrix of these tables on two cores, or as ``more`` says."""
+    return load_matrix(HEAD + tables, where="x.toml", registry=EVERY, **more)

@@ -27,14 +27,14 @@ def plan(text: str = GOOD, arms: Any = ("subject",), **more: Any) -> Plan:
 
 def test_cells_are_the_product_and_their_ids_are_literal() -> None:
     assert [c.cell_id for c in plan().cells] == [
-        "aggregates/v1;n=128;env=local;sched=ws",
-        "aggregates/v1;n=128;env=remote;sched=ws",
-        "aggregates/v1;n=256;env=local;sched=ws",
-        "aggregates/v1;n=256;env=remote;sched=ws",
-        "integrate/v1;implementation=python;steps=1000;env=threads;sched=none",
-        "integrate/v1;implementation=python;steps=1000;env=processes;sched=none",
-        "integrate/v1;implementation=cython;steps=1000;env=threads;sched=none",
-        "integrate/v1;implementation=cython;steps=1000;env=processes;sched=none",
+        "aggregates/v2;n=128;env=local;sched=ws",
+        "aggregates/v2;n=128;env=remote;sched=ws",
+        "aggregates/v2;n=256;env=local;sched=ws",
+        "aggregates/v2;n=256;env=remote;sched=ws",
+        "integrate/v2;implementation=python;steps=1000;env=threads;sched=none",
+        "integrate/v2;implementation=python;steps=1000;env=processes;sched=none",
+        "integrate/v2;implementation=cython;steps=1000;env=threads;sched=none",
+        "integrate/v2;implementation=cython;steps=1000;env=processes;sched=none",
     ]
 
 

@@ -26,7 +26,7 @@ def test_overrides_are_in_the_text_too() -> None:
     assert load(changed.text).workloads == changed.workloads
     assert (changed.repeats, changed.rounds) == (9, 1)
     cells = planned_cells(changed, REGISTRY)
-    assert [c.cell_id for c in cells] == ["aggregates/v1;n=32;env=local;sched=ws"]
+    assert [c.cell_id for c in cells] == ["aggregates/v2;n=32;env=local;sched=ws"]
     assert cells[0].request.repeats == 9
 
 
@@ -36,7 +36,7 @@ def test_cells_are_chosen_by_id_or_label() -> None:
     )
     ids = [c.cell_id for c in planned_cells(changed, REGISTRY)]
     assert len(ids) == 4
-    assert ids[0] == "aggregates/v1;n=256;env=local;sched=ws"
+    assert ids[0] == "aggregates/v2;n=256;env=local;sched=ws"
     with pytest.raises(InputError, match="no cell matches"):
         planned_cells(apply(load(GOOD), registry=REGISTRY, cells=["nothing"]), REGISTRY)
 

@@ -2,7 +2,9 @@
 
 import dataclasses
 
+from daskperf_tasks.analyse.experiments.answer import answer_experiments
 from daskperf_tasks.model.block import BlockResult, HostLoad, Member, Sample, Success
+from daskperf_tasks.model.experiment import Experiments, PlannedExperiment, Point
 from daskperf_tasks.model.facts import Preflight, ProcessFacts
 from daskperf_tasks.model.ids import Cell
 from daskperf_tasks.model.measured import Missing
@@ -52,6 +54,17 @@ def plan() -> Plan:
         estimate_s=10.0,
         trigger="cli",
         commit="abc",
+        experiments=(
+            PlannedExperiment(
+                name="task-size",
+                kind="task-size",
+                question="How small may tasks be?",
+                axis="tasks",
+                points=tuple(
+                    Point(label=c.cell.env, cell_id=c.cell_id, settings=()) for c in cells
+                ),
+            ),
+        ),
     )
 
 
@@ -181,6 +194,10 @@ def comparison() -> Comparison:
     )
 
 
+def experiments() -> Experiments:
+    return answer_experiments(plan(), blocks(), None, {})
+
+
 def worker(name: str, nthreads: int = 2) -> ProcessFacts:
     return ProcessFacts(
         role="worker",
@@ -251,6 +268,7 @@ def good_run() -> dict:
         "preflight": preflight(),
         "deployment": deployment(),
         "subjects": subjects(),
+        "experiments": experiments(),
     }
 
 

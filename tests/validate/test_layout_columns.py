@@ -11,8 +11,8 @@ def lane(*workers):
     return dataclasses.replace(preflight(), facts=workers)
 
 
-def columns(env, *workers):
-    found = layout_columns(blocks()[0], env, lane(*workers))
+def columns(env, *workers, use=None):
+    found = layout_columns(blocks()[0], env, lane(*workers), workers=use)
     return found["lane_threads"], found["lane_processes"], found["lane_members"]
 
 
@@ -32,6 +32,23 @@ TWO = (worker("lane-b", 4), worker("lane-a", 2))
 )
 def test_what_each_environment_must_have(env, threads, processes, members):
     assert columns(env, *TWO) == (threads, processes, members)
+
+
+@pytest.mark.parametrize(
+    ("env", "use", "threads", "processes", "members"),
+    [
+        ("remote", 1, 2, 1, "lane-a/2, lane-b/4"),
+        ("remote", 2, 6, 2, "lane-a/2, lane-b/4"),
+        ("remote-processes", 1, 1, 1, "lane-a/2, lane-b/4"),
+        ("remote-threads", 1, 1, 1, "lane-a/2, lane-b/4"),
+        ("local", 1, 2, 1, "any/2, any/2"),
+        ("threads", 1, 1, 1, "any/1"),
+        ("threads", 4, 4, 1, "any/4"),
+        ("processes", 1, 1, 1, "any/1"),
+    ],
+)
+def test_a_cell_may_use_some_of_the_workers(env, use, threads, processes, members):
+    assert columns(env, *TWO, use=use) == (threads, processes, members)
 
 
 def test_a_name_that_is_an_address_may_have_changed():

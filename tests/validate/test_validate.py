@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from daskperf_tasks.analyse.experiments.answer import answer_experiments
 from daskperf_tasks.model.block import Failure, Member, Timeout
 from daskperf_tasks.model.codec import dumps, loads
 from daskperf_tasks.model.facts import Finding
@@ -128,6 +129,26 @@ def without(name):
     return lambda run: {**run, name: None}
 
 
+def answered(change):
+    """Return a corruption of the first experiment's rows."""
+
+    def corrupt(run):
+        (result,) = run["experiments"].results
+        changed = dataclasses.replace(result, points=change(result.points))
+        return {
+            **run,
+            "experiments": dataclasses.replace(run["experiments"], results=(changed,)),
+        }
+
+    return corrupt
+
+
+def unexplained(points):
+    none = Missing(missing="")
+    first = dataclasses.replace(points[0], state="failed", reason="", makespan_s=none)
+    return (first, *points[1:])
+
+
 @pytest.mark.parametrize(
     ("corrupt", "check"),
     [
@@ -190,6 +211,14 @@ def without(name):
         (without("comparison"), "all documents are there"),
         (without("subjects"), "every block ran under the chosen wheel"),
         (without("deployment"), "all documents are there"),
+        (without("experiments"), "all documents are there"),
+        (without("experiments"), "every planned point of an experiment is answered"),
+        (answered(lambda p: p[:1]), "every planned point of an experiment is answered"),
+        (answered(unexplained), "every planned point of an experiment is answered"),
+        (
+            answered(lambda p: (dataclasses.replace(p[0], cell_id="x"), p[1])),
+            "every planned point of an experiment is answered",
+        ),
         (miscounted, "summaries count the raw samples"),
         (of_another_run, "all documents are of this run"),
         (sample_with(units="four"), "schemas and versions hold"),
@@ -239,6 +268,7 @@ def test_a_second_attempt_after_an_invalid_one_is_fine():
 def test_a_run_in_which_nothing_was_measured_fails_for_what_is_missing():
     run = good_run() | {
         "blocks": [],
+        "experiments": None,
         "summaries": {},
         "comparison": None,
         "preflight": None,
@@ -248,6 +278,20 @@ def test_a_run_in_which_nothing_was_measured_fails_for_what_is_missing():
     validation = validate_run(**run)
     assert not validation.success
     assert {c.suite for c in validation.checks if not c.success} == {"completeness"}
+
+
+def test_a_plan_without_experiments_wants_no_answers():
+    run = good_run()
+    plan = dataclasses.replace(run["plan"], experiments=())
+    assert failed(validate_run(**{**run, "plan": plan, "experiments": None})) == set()
+
+
+def test_a_point_that_was_not_measured_needs_only_its_reason():
+    run = good_run()
+    blocks = [b for b in run["blocks"] if "env=remote" not in b.cell_id]
+    answers = answer_experiments(run["plan"], blocks, None, {})
+    check = "every planned point of an experiment is answered"
+    assert check not in failed(validate_run(**{**run, "experiments": answers}))
 
 
 def test_a_plan_without_cells_is_not_valid():

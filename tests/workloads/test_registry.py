@@ -11,7 +11,7 @@ from daskperf_tasks.workloads.protocol import ParamSpec, Workload
 from daskperf_tasks.workloads.registry import load_registry
 
 OWN = Integrate(name="mine")
-TWIN = Integrate(name="mine", version=2)
+TWIN = Integrate(name="mine", version=3)
 ILL_NAMED = Integrate(name="Not a name")
 NOTHING = object()
 HERE = "tests.workloads.test_registry"
@@ -53,7 +53,8 @@ def test_an_installed_package_brings_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "brings_one.py").write_text(
-        "from daskperf_tasks.workloads.integrate import Integrate\nIT = Integrate(name='brought')\n"
+        "from daskperf_tasks.workloads.integrate import Integrate\n"
+        "IT = Integrate(name='brought', version=7)\n"
     )
     info = tmp_path / "brings_one-1.0.dist-info"
     info.mkdir()
@@ -61,7 +62,7 @@ def test_an_installed_package_brings_its_own(
     (info / "entry_points.txt").write_text("[daskperf.workloads]\nbrought = brings_one:IT\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     try:
-        assert load_registry({})["brought"].version == 1
+        assert load_registry({})["brought"].version == 7
     finally:
         sys.modules.pop("brings_one", None)
 
@@ -89,3 +90,33 @@ def test_values_that_do_not_fit(spec: ParamSpec, value: object, says: str) -> No
 
 def test_whole_numbers_are_numbers() -> None:
     assert ParamSpec(kind=float, default=1.0).check(3) == 3.0
+
+
+@pytest.mark.parametrize("what", ["import no_such_thing", "IT = 3", "raise SystemExit(3)"])
+def test_a_broken_package_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    (tmp_path / "broken_one.py").write_text(f"{what}\n")
+    info = tmp_path / "broken_one-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: Broken.One\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[daskperf.workloads]\nmine = broken_one:IT\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        registry = load_registry({})
+        assert {"aggregates", "integrate"} <= set(registry)
+        [why] = registry.broken
+        assert "broken_one:IT" in why and "entry point 'mine' of Broken.One 1.0" in why
+        # Asked for by name, it is an error of whoever asks.
+        with pytest.raises(InputError, match="broken_one:IT"):
+            load_registry({"DASKPERF_WORKLOADS": "broken_one:IT"})
+        # Another version of the distribution is about to bring its own.
+        assert load_registry({}, without=["broken-one"]).broken == ()
+    finally:
+        sys.modules.pop("broken_one", None)
+
+
+def test_what_is_said_of_something_that_lacks_members() -> None:
+    with pytest.raises(InputError, match="is no workload") as seen:
+        load_registry({"DASKPERF_WORKLOADS": f"{HERE}:NOTHING"})
+    assert "object without name, version" in str(seen.value)

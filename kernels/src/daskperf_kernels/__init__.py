@@ -114,7 +114,7 @@ def integrate(n: int, phase: float, implementation: str = "cython") -> float:
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError
         An argument of the wrong type or outside its range.
     ImportError
         The compiled modules were asked for and do not load.
@@ -142,7 +142,7 @@ def aggregate(n: int, seed: int, implementation: str = "cython") -> _Cluster:
     ----------
     n : int
         Number of monomers, 1 to :data:`MAX_MONOMERS`. The time grows a little
-        faster than n^2.
+        faster than n: about 4 microseconds a monomer, compiled.
     seed : int
         From 0 to 2**64 - 1. The same seed gives the same bits on every host,
         in every release of this workload, and in both implementations.
@@ -160,14 +160,15 @@ def aggregate(n: int, seed: int, implementation: str = "cython") -> _Cluster:
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError
         An argument of the wrong type or outside its range.
     ImportError
         The compiled modules were asked for and do not load.
 
     Notes
     -----
-    The model, its steps and its sources are in ``aggregate_python.py``.
+    The model, its steps and its sources are in ``aggregate_python.py``, how a
+    walker knows its distance from the cluster in ``surroundings_python.py``.
 
     Examples
     --------

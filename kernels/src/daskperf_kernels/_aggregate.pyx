@@ -5,18 +5,29 @@ floating-point operation here has its twin there, in the same order.
 """
 
 from libc.math cimport sqrt
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 from daskperf_kernels._random cimport Xoshiro, seed_generator, uniform
+from daskperf_kernels._surroundings cimport Bound, Entry, Layout, add, lay_out, look
 
 import numpy as np
+
+from daskperf_kernels import surroundings_python
 
 ctypedef struct Vector:
     double x
     double y
     double z
 
+# What a cluster that is not complete is resumed from.
+ctypedef struct Growth:
+    Xoshiro random
+    Layout layout
+    Py_ssize_t count
+    double reach_squared
+
 cdef double STEP = 1.0
+cdef uint8_t[:, :, ::1] STENCIL = surroundings_python.stencil()
 
 
 cdef inline Vector direction(Xoshiro *random) noexcept nogil:
@@ -42,45 +53,35 @@ cdef inline Vector launched(Xoshiro *random, double launch) noexcept nogil:
     return u
 
 
-cdef double nearest_squared(
-    double[::1] xs, double[::1] ys, double[::1] zs, Py_ssize_t count, Vector p
+cdef inline double nearest_squared(
+    double[:, ::1] centres, Entry[:, ::1] entries, int entry, Vector p
 ) except -1.0 nogil:
-    # A minimum does not depend on the order, so two chains may run side by side.
-    cdef double even = 1e300
-    cdef double odd = 1e300
+    cdef double nearest = 1e300
     cdef double dx, dy, dz, squared
-    cdef Py_ssize_t i = 0
-    while i + 1 < count:
-        dx = xs[i] - p.x
-        dy = ys[i] - p.y
-        dz = zs[i] - p.z
+    cdef Py_ssize_t i
+    while entry >= 0:
+        i = entries[entry, 0]
+        entry = entries[entry, 1]
+        dx = centres[i, 0] - p.x
+        dy = centres[i, 1] - p.y
+        dz = centres[i, 2] - p.z
         squared = dx * dx + dy * dy + dz * dz
-        even = squared if squared < even else even
-        dx = xs[i + 1] - p.x
-        dy = ys[i + 1] - p.y
-        dz = zs[i + 1] - p.z
-        squared = dx * dx + dy * dy + dz * dz
-        odd = squared if squared < odd else odd
-        i += 2
-    if i < count:
-        dx = xs[i] - p.x
-        dy = ys[i] - p.y
-        dz = zs[i] - p.z
-        squared = dx * dx + dy * dy + dz * dz
-        even = squared if squared < even else even
-    return even if even < odd else odd
+        nearest = squared if squared < nearest else nearest
+    return nearest
 
 
-cdef double first_contact(
-    double[::1] xs, double[::1] ys, double[::1] zs, Py_ssize_t count, Vector p, Vector u
+cdef inline double first_contact(
+    double[:, ::1] centres, Entry[:, ::1] entries, int entry, Vector p, Vector u
 ) except -1.0 nogil:
     cdef double way = 2.0 * STEP
     cdef double dx, dy, dz, along, miss, t
     cdef Py_ssize_t i
-    for i in range(count):
-        dx = xs[i] - p.x
-        dy = ys[i] - p.y
-        dz = zs[i] - p.z
+    while entry >= 0:
+        i = entries[entry, 0]
+        entry = entries[entry, 1]
+        dx = centres[i, 0] - p.x
+        dy = centres[i, 1] - p.y
+        dz = centres[i, 2] - p.z
         along = dx * u.x + dy * u.y + dz * u.z
         if along <= 0.0:
             continue
@@ -127,19 +128,25 @@ cdef int return_to_sphere(Xoshiro *random, Vector *p, double r, double launch) e
 
 
 cdef int walk(
-    Xoshiro *random,
-    double[::1] xs, double[::1] ys, double[::1] zs, Py_ssize_t count,
-    double launch, Vector *stuck,
+    Growth *growth, double[:, ::1] centres, uint8_t[::1] field, int32_t[::1] lists,
+    Entry[:, ::1] entries, double launch, Vector *stuck,
 ) except -1 nogil:
+    cdef Xoshiro *random = &growth.random
     cdef double outer = launch + 1.0
-    cdef double gap, way, squared, r
+    cdef double gap, nearest, way, squared, r
+    cdef Bound bound
     cdef Vector u
     cdef Vector p = launched(random, launch)
     while True:
-        gap = sqrt(nearest_squared(xs, ys, zs, count, p)) - 1.0
+        look(&growth.layout, field, lists, p.x, p.y, p.z, &bound)
         u = direction(random)
+        if bound.entry >= 0:
+            nearest = nearest_squared(centres, entries, bound.entry, p)
+            if nearest < bound.distance * bound.distance:
+                bound.distance = sqrt(nearest)
+        gap = bound.distance - 1.0
         if gap < STEP:
-            way = first_contact(xs, ys, zs, count, p, u)
+            way = first_contact(centres, entries, bound.entry, p, u)
             if way <= STEP:
                 stuck.x = p.x + way * u.x
                 stuck.y = p.y + way * u.y
@@ -159,33 +166,40 @@ cdef int walk(
 
 
 cdef int grow(
-    double[::1] xs, double[::1] ys, double[::1] zs, uint64_t seed
+    Growth *growth, double[:, ::1] centres, uint8_t[::1] field, int32_t[::1] lists,
+    Entry[:, ::1] entries, uint8_t[:, :, ::1] stencil,
 ) except -1 nogil:
-    cdef Py_ssize_t n = xs.shape[0]
+    # Until the cluster is complete, or too large for the grid.
+    cdef Layout *layout = &growth.layout
+    cdef Py_ssize_t n = centres.shape[0]
     cdef Py_ssize_t count
-    cdef double reach_squared = 0.0
-    cdef double squared
+    cdef double reach, squared
     cdef Vector p
-    cdef Xoshiro random
-    seed_generator(&random, seed)
-    xs[0] = 0.0
-    ys[0] = 0.0
-    zs[0] = 0.0
-    for count in range(1, n):
-        walk(&random, xs, ys, zs, count, sqrt(reach_squared) + 2.0, &p)
-        xs[count] = p.x
-        ys[count] = p.y
-        zs[count] = p.z
+    for count in range(growth.count):
+        add(
+            layout, field, lists, entries, stencil, count,
+            centres[count, 0], centres[count, 1], centres[count, 2],
+        )
+    count = growth.count
+    while count < n:
+        reach = sqrt(growth.reach_squared)
+        if reach + 3.0 > layout.half:
+            break
+        walk(growth, centres, field, lists, entries, reach + 2.0, &p)
+        centres[count, 0] = p.x
+        centres[count, 1] = p.y
+        centres[count, 2] = p.z
+        add(layout, field, lists, entries, stencil, count, p.x, p.y, p.z)
+        count += 1
         squared = p.x * p.x + p.y * p.y + p.z * p.z
-        if squared > reach_squared:
-            reach_squared = squared
+        if squared > growth.reach_squared:
+            growth.reach_squared = squared
+    growth.count = count
     return 0
 
 
-cdef double radius_of_gyration(
-    double[::1] xs, double[::1] ys, double[::1] zs
-) except -1.0 nogil:
-    cdef Py_ssize_t count = xs.shape[0]
+cdef double radius_of_gyration(double[:, ::1] centres) except -1.0 nogil:
+    cdef Py_ssize_t count = centres.shape[0]
     cdef double n = <double>count
     cdef double mx = 0.0
     cdef double my = 0.0
@@ -194,29 +208,44 @@ cdef double radius_of_gyration(
     cdef double dx, dy, dz
     cdef Py_ssize_t i
     for i in range(count):
-        mx += xs[i]
-        my += ys[i]
-        mz += zs[i]
+        mx += centres[i, 0]
+        my += centres[i, 1]
+        mz += centres[i, 2]
     mx /= n
     my /= n
     mz /= n
     for i in range(count):
-        dx = xs[i] - mx
-        dy = ys[i] - my
-        dz = zs[i] - mz
+        dx = centres[i, 0] - mx
+        dy = centres[i, 1] - my
+        dz = centres[i, 2] - mz
         total += dx * dx + dy * dy + dz * dz
     return sqrt(total / n)
 
 
 def aggregate(Py_ssize_t n, uint64_t seed):
     """Grow one cluster; the arguments are valid already."""
-    # One array a coordinate: the search for the nearest reads them in a row.
-    columns = np.empty((3, n), dtype=np.float64)
-    cdef double[::1] xs = columns[0]
-    cdef double[::1] ys = columns[1]
-    cdef double[::1] zs = columns[2]
+    cdef Growth growth
+    cdef uint8_t[:, :, ::1] stencil = STENCIL
+    # Each centre goes into 27 lists. What is not reached is never touched, so takes no memory.
+    cdef Entry[:, ::1] entries = np.empty((27 * n, 2), dtype=np.int32)
+    cdef uint8_t[::1] field
+    cdef int32_t[::1] lists
+    cdef int half = 0
     cdef double gyration
+    positions = np.zeros((n, 3), dtype=np.float64)
+    cdef double[:, ::1] centres = positions
+    seed_generator(&growth.random, seed)
+    growth.count = 1
+    growth.reach_squared = 0.0
+    while True:
+        half = surroundings_python.larger(half)
+        lay_out(&growth.layout, half)
+        field = surroundings_python.empty_field(half)
+        lists = surroundings_python.empty_lists(half)
+        with nogil:
+            grow(&growth, centres, field, lists, entries, stencil)
+        if growth.count == n:
+            break
     with nogil:
-        grow(xs, ys, zs, seed)
-        gyration = radius_of_gyration(xs, ys, zs)
-    return np.ascontiguousarray(columns.T), gyration
+        gyration = radius_of_gyration(centres)
+    return positions, gyration

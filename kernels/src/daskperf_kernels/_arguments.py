@@ -1,4 +1,8 @@
-"""Checks of the public arguments: what was expected, what was found."""
+"""Checks of the public arguments: what was expected, what was found.
+
+Every bad argument is a ValueError, also one of the wrong type: a caller has one
+kind of error to catch for "these arguments make no sense".
+"""
 
 from __future__ import annotations
 
@@ -19,17 +23,15 @@ def whole_number(name: str, value: object, lowest: int, highest: int) -> int:
 
     Raises
     ------
-    TypeError
-        Not an integer; a bool is none.
     ValueError
-        Outside the range.
+        Not an integer (a bool is none), or outside the range.
     """
     if isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name}: expected an integer, found the bool {value}")
+        raise ValueError(f"{name}: expected an integer, found the bool {value}")
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(
+        raise ValueError(
             f"{name}: expected an integer, found {value!r} of type {type(value).__name__}"
         ) from None
     if not lowest <= number <= highest:
@@ -42,13 +44,11 @@ def finite_number(name: str, value: object) -> float:
 
     Raises
     ------
-    TypeError
-        Not a real number; a bool is none.
     ValueError
-        Infinite, not a number, or too large for a float.
+        Not a real number (a bool is none), infinite, NaN, or too large for a float.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(
+        raise ValueError(
             f"{name}: expected a real number, found {value!r} of type {type(value).__name__}"
         )
     try:

@@ -20,9 +20,10 @@ every phase. (Such substitutions are Korobov's periodising transformations; see
 Davis and Rabinowitz, "Methods of Numerical Integration", on equidistant rules
 for periodic functions.)
 
-Only +, -, *, / and floor are used, and the terms are added in a fixed order, in
-blocks, which also keeps the rounding error small: the bits do not depend on the
-host.
+Only +, -, *, / and floor are used, and the terms are added in a fixed order: in
+blocks, and within a block in lanes, each of every eighth term. So the compiler
+may work on lanes side by side without moving a bit, the rounding error stays
+small, and the bits do not depend on the host.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from math import floor
 
 #: Terms added into one partial sum before it goes into the total.
 BLOCK = 1024
+#: Sums that a block is divided into, term by term in turn.
+LANES = 8
 
 
 def integrate(n: int, phase: float) -> float:
@@ -43,7 +46,7 @@ def integrate(n: int, phase: float) -> float:
     start = 0
     while start < n:
         stop = min(start + BLOCK, n)
-        partial = 0.0
+        lanes = [0.0] * LANES
         for i in range(start, stop):
             x = (i + 0.5) * h + shift
             if x >= 1.0:
@@ -53,7 +56,10 @@ def integrate(n: int, phase: float) -> float:
             square = x * x
             w = (((70.0 * x - 315.0) * x + 540.0) * x - 420.0) * x + 126.0
             w = square * square * x * w
-            partial += bump * bump / (1.0 + w * w)
+            lanes[i % LANES] += bump * bump / (1.0 + w * w)
+        partial = 0.0
+        for lane in lanes:
+            partial += lane
         total += partial
         start = stop
     return 2520.0 * total * h

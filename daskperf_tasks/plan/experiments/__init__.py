@@ -1,0 +1,1 @@
+"""Experiments: one file a kind, from its options to points, prediction and cells. Pure."""

@@ -1,0 +1,1 @@
+"""Word counts and image blur: something small to be measured."""
