@@ -16,6 +16,8 @@ from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.model.results import Estimate
 
 HALF = 0.5
+#: Power of the grain by which throughput may still rise at the end of a sweep.
+_STILL_RISING = 0.2
 #: Share of bootstrap draws that may lack a crossing.
 _UNCERTAIN = 0.05
 MODEL = (
@@ -23,7 +25,10 @@ MODEL = (
     "throughput / the highest of the series; granularity is threads x makespan / tasks. "
     "METG(50 %), the minimum effective task granularity (Slaughter et al., Task Bench, SC20), is "
     "the granularity at which efficiency crosses 50 %, between the two measured neighbours "
-    "on straight lines in logarithms. Intervals: bootstrap over blocks."
+    "on straight lines in logarithms. The sweep has to reach the peak: where the largest grain is "
+    "the best, throughput may rise there by no more than the power 0.2 of the grain (with an "
+    "overhead o and a work c g a task it rises by the power o / (o + c g), which is what "
+    "efficiency lacks to 1). Intervals: bootstrap over blocks."
 )
 
 
@@ -42,7 +47,7 @@ def answer(case: Case) -> Parts:
         said.append(
             of_series(
                 name,
-                f"peak {three(rate(top))} iterations/s at {top.label}; "
+                f"highest throughput {three(rate(top))} iterations/s at {top.label}; "
                 + (f"no METG(50 %): {knee.missing}" if isinstance(knee, Missing) else knee.text),
             )
         )
@@ -106,6 +111,15 @@ def fit_series(series: str, points: Sequence[Seen]) -> SeriesFit:
     grain = np.asarray([p.point.x for p in usable], dtype=float)
     peak = interval(float((work / drawn.value).max()), (work / drawn.draws).max(axis=1), drawn.n)
     parameters: dict[str, Estimate | Missing] = {"peak_iterations_per_s": peak}
+    rising = _power_at_the_end(work / drawn.value, grain)
+    if rising > _STILL_RISING:
+        largest = usable[int(grain.argmax())]
+        why = (
+            f"at {largest.label}, the largest, throughput still rises with the power {rising:.2f} "
+            "of the grain: the sweep ends before the peak, give larger grains"
+        )
+        parameters["metg_us"] = Missing(missing=why)
+        return SeriesFit(series=series, parameters=parameters, knee=Missing(missing=why))
     at, position = _crossings(drawn.value[None, :], work, per_task, grain)
     if np.isnan(at[0]):
         share = work / drawn.value / peak.value
@@ -119,6 +133,14 @@ def fit_series(series: str, points: Sequence[Seen]) -> SeriesFit:
     found = _found(drawn, work, per_task, grain, float(at[0]), float(position[0]))
     parameters["metg_us"] = found[0]
     return SeriesFit(series=series, parameters=parameters, knee=found[1])
+
+
+def _power_at_the_end(rates: Floats, grain: Floats) -> float:
+    """Return the power of the grain by which the rate rises between the two largest grains."""
+    before, last = np.argsort(grain)[-2:]
+    if grain[before] == grain[last]:
+        return 0.0
+    return float(np.log(rates[last] / rates[before]) / np.log(grain[last] / grain[before]))
 
 
 def _found(

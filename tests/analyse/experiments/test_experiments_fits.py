@@ -138,6 +138,15 @@ def test_a_sweep_that_stays_above_half_has_no_granularity() -> None:
     assert isinstance(result.fits[0].parameters["metg_us"], Missing)
 
 
+def test_a_sweep_that_ends_before_the_peak_has_no_granularity() -> None:
+    # 10 us an iteration: at grain 256 the overhead of 2.56 ms still takes half of the time.
+    made = synthetic.granularity(overhead_s=2.56e-3, grains=(16, 64, 128, 256))
+    knee = result_of(made).fits[0].knee
+    assert isinstance(knee, Missing)
+    assert "grain 256, the largest, throughput still rises with the power 0." in knee.missing
+    assert "give larger grains" in knee.missing
+
+
 def test_a_crossing_that_noise_leaves_open_is_no_granularity() -> None:
     made = synthetic.granularity(
         overhead_s=2.2e-3, grains=(128, 256), noise=0.2, per_iteration_s=1e-5
