@@ -13,7 +13,7 @@ from daskperf_tasks.model.measured import Measured, Missing, known
 #: Below this share of CPU in task time, tasks waited.
 CPU_BOUND = 0.75
 #: Cores in use for each process that speak for its interpreter lock.
-LOCKED = (0.7, 1.25)
+LOCKED = (0.85, 1.15)
 #: Cores used by others from which waiting is theirs.
 FOREIGN = 0.25
 #: Below this share of thread time in tasks, something else took it.
@@ -52,14 +52,20 @@ def transfer_s_per_task(seen: Seen) -> Measured:
 
 
 def _why_waiting(seen: Seen) -> str:
-    """Say what tasks waited for: one lock a process shows as one core's use a process."""
+    """Say what tasks waited for.
+
+    One lock a process shows as one core's use a process, by threads that are in tasks
+    nearly all the time.
+    """
     cores = known(seen.median(lambda s: over(s.task_cpu_s, s.makespan_s)))
     others = numbers([b.host_load.foreign_cpu_cores for b in seen.blocks])
     foreign = float(np.median(others)) if others else 0.0
     if foreign >= FOREIGN:
         return f"tasks waited while other work used {three(foreign)} cores of the host"
     shared = seen.threads > seen.processes
-    if shared and cores is not None and LOCKED[0] <= cores / seen.processes <= LOCKED[1]:
+    in_tasks = known(busy(seen)) or 0.0
+    one_core = cores is not None and LOCKED[0] <= cores / seen.processes <= LOCKED[1]
+    if shared and one_core and in_tasks >= BUSY and cores is not None:
         return (
             f"with {three(cores)} cores in use by {counted(seen.processes, 'process')}, threads "
             "wait for one another's interpreter lock"
