@@ -4,6 +4,7 @@
  * kernels/setup.py. Formulas and the model: kernels/src/daskperf_kernels/.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 enum { BLOCK = 1024, LANES = 8 };
 enum {
     LEVELS = 5, RADIUS = 7, ROWS = 2 * RADIUS + 1, COLUMNS = ROWS + 1,
-    FAR = RADIUS * RADIUS + 1, MARGIN = RADIUS + 1, MIDDLE = 512, GROWTH = 32
+    FAR = RADIUS * RADIUS + 1, MARGIN = RADIUS + 1, MIDDLE = 512, GROWTH = 32,
+    NUMBERS = 14
 };
 
 /* ---- integrate ---- */
@@ -91,28 +93,34 @@ static inline Vector direction(Xoshiro *random) {
 
 /* ---- what is around ---- */
 
-typedef struct { int32_t number, next; } Entry;
+typedef struct { int32_t next, count, number[NUMBERS]; } Block;
+typedef struct { ptrdiff_t square, width, origin; } Grid;
 
 typedef struct {
-    int half, first, used;
-    size_t width[LEVELS], start[LEVELS];
+    int half, used;
+    Grid at, levels[LEVELS];
     double root[FAR + 1];
     uint8_t stencil[ROWS][ROWS][COLUMNS];
     uint8_t *field;
     int32_t *lists;
-    Entry *entries;
+    Block *blocks;
     Vector *centres;
 } Cluster;
 
+static Grid grid(ptrdiff_t start, ptrdiff_t width, int first) {
+    return (Grid){width * width, width, start - first * (width * width + width + 1)};
+}
+
 static int clear(Cluster *c, int half) {
+    int first = MIDDLE - half / 2;
     size_t start = 0, lists = (size_t)(half + 2) * (half + 2) * (half + 2);
     c->half = half;
-    c->first = MIDDLE - half / 2;
     c->used = 0;
+    c->at = grid(0, half + 2, first - 1);
     for (int level = 0; level < LEVELS; level++) {
-        c->width[level] = (half >> level) + 2 * MARGIN;
-        c->start[level] = start;
-        start += c->width[level] * c->width[level] * c->width[level];
+        size_t width = (half >> level) + 2 * MARGIN;
+        c->levels[level] = grid(start, width, (first >> level) - MARGIN);
+        start += width * width * width;
     }
     free(c->field);
     free(c->lists);
@@ -137,24 +145,18 @@ static void cut_stencil(Cluster *c) {
     for (int byte = 0; byte <= FAR; byte++) c->root[byte] = byte ? sqrt(byte - 1) : 0.0;
 }
 
-static inline size_t cube(const Cluster *c, int level, int i, int j, int k) {
-    size_t width = c->width[level];
-    size_t row = ((i >> level) + MARGIN) * width + (j >> level) + MARGIN;
-    return c->start[level] + row * width + (k >> level) + MARGIN;
-}
-
-static inline size_t list_of(const Cluster *c, int i, int j, int k) {
-    size_t width = c->half + 2;
-    return ((i + 1) * width + j + 1) * width + k + 1;
+static inline ptrdiff_t cube(const Grid *grid, int i, int j, int k) {
+    return i * grid->square + j * grid->width + k + grid->origin;
 }
 
 static void add(Cluster *c, int number) {
     Vector p = c->centres[number];
-    int i = (int)(p.x * 0.5 + MIDDLE) - c->first;
-    int j = (int)(p.y * 0.5 + MIDDLE) - c->first;
-    int k = (int)(p.z * 0.5 + MIDDLE) - c->first;
+    int i = (int)(p.x * 0.5 + MIDDLE);
+    int j = (int)(p.y * 0.5 + MIDDLE);
+    int k = (int)(p.z * 0.5 + MIDDLE);
     for (int level = 0; level < LEVELS; level++) {
-        size_t middle = cube(c, level, i, j, k), width = c->width[level];
+        const Grid *at = &c->levels[level];
+        ptrdiff_t middle = cube(at, i >> level, j >> level, k >> level), width = at->width;
         if (c->field[middle] == 0) break;
         uint8_t *corner = c->field + middle - (RADIUS * width + RADIUS) * width - RADIUS;
         for (int a = 0; a < ROWS; a++)
@@ -167,68 +169,80 @@ static void add(Cluster *c, int number) {
     for (int a = i - 1; a <= i + 1; a++)
         for (int b = j - 1; b <= j + 1; b++)
             for (int d = k - 1; d <= k + 1; d++) {
-                int32_t *list = c->lists + list_of(c, a, b, d);
-                c->entries[c->used] = (Entry){number, *list};
-                *list = c->used++;
+                int32_t *list = c->lists + cube(&c->at, a, b, d);
+                if (*list < 0 || c->blocks[*list].count == NUMBERS) {
+                    c->blocks[c->used].next = *list;
+                    c->blocks[c->used].count = 0;
+                    *list = c->used++;
+                }
+                Block *block = c->blocks + *list;
+                block->number[block->count++] = number;
             }
 }
 
-static inline double wall(double fx, double fy, double fz, double scale) {
-    double wx = fx * scale, wy = fy * scale, wz = fz * scale;
-    wx -= (int)wx;
-    wy -= (int)wy;
-    wz -= (int)wz;
-    wx = wx < 1.0 - wx ? wx : 1.0 - wx;
-    wy = wy < 1.0 - wy ? wy : 1.0 - wy;
-    wz = wz < 1.0 - wz ? wz : 1.0 - wz;
+static inline double face(double f) {
+    return fabs(f - ((f + 0x1.8p52) - 0x1.8p52));
+}
+
+static inline double wall(double fx, double fy, double fz) {
+    double wx = face(fx), wy = face(fy), wz = face(fz);
     wx = wx < wy ? wx : wy;
     return wx < wz ? wx : wz;
 }
 
-static inline double look(const Cluster *c, Vector p, int *entry) {
+static inline double look(const Cluster *c, Vector p, int *block) {
     double fx = p.x * 0.5 + MIDDLE, fy = p.y * 0.5 + MIDDLE, fz = p.z * 0.5 + MIDDLE;
-    int i = (int)fx - c->first, j = (int)fy - c->first, k = (int)fz - c->first, level = 0;
+    int i = (int)fx, j = (int)fy, k = (int)fz, level = 0;
     double side = 2.0, scale = 1.0;
-    uint8_t byte = c->field[cube(c, 0, i, j, k)];
+    uint8_t byte = c->field[cube(&c->levels[0], i, j, k)];
     while (byte == FAR && level < LEVELS - 1) {
         level++;
         side *= 2.0;
         scale *= 0.5;
-        byte = c->field[cube(c, level, i, j, k)];
+        byte = c->field[cube(&c->levels[level], i >> level, j >> level, k >> level)];
     }
+    double near = wall(fx * scale, fy * scale, fz * scale);
     if (byte <= 1) {
-        *entry = c->lists[list_of(c, i, j, k)];
-        return side * (1.0 + wall(fx, fy, fz, scale));
+        *block = c->lists[cube(&c->at, i, j, k)];
+        return side * (1.0 + near);
     }
-    *entry = -1;
-    return side * (c->root[byte] + wall(fx, fy, fz, scale));
+    *block = -1;
+    return side * (c->root[byte] + near);
 }
 
 /* ---- aggregate ---- */
 
-static inline double nearest_squared(const Cluster *c, int entry, Vector p) {
+static inline double nearest_squared(const Cluster *c, int at, Vector p) {
     double nearest = 1e300;
-    for (; entry >= 0; entry = c->entries[entry].next) {
-        Vector q = c->centres[c->entries[entry].number];
-        double dx = q.x - p.x, dy = q.y - p.y, dz = q.z - p.z;
-        double squared = dx * dx + dy * dy + dz * dz;
-        nearest = squared < nearest ? squared : nearest;
+    while (at >= 0) {
+        const Block *block = c->blocks + at;
+        for (int m = 0; m < block->count; m++) {
+            Vector q = c->centres[block->number[m]];
+            double dx = q.x - p.x, dy = q.y - p.y, dz = q.z - p.z;
+            double squared = dx * dx + dy * dy + dz * dz;
+            nearest = squared < nearest ? squared : nearest;
+        }
+        at = block->next;
     }
     return nearest;
 }
 
-static inline double first_contact(const Cluster *c, int entry, Vector p, Vector u) {
+static inline double first_contact(const Cluster *c, int at, Vector p, Vector u) {
     double way = 2.0;
-    for (; entry >= 0; entry = c->entries[entry].next) {
-        Vector q = c->centres[c->entries[entry].number];
-        double dx = q.x - p.x, dy = q.y - p.y, dz = q.z - p.z;
-        double along = dx * u.x + dy * u.y + dz * u.z;
-        if (along <= 0.0) continue;
-        double miss = dx * dx + dy * dy + dz * dz - along * along;
-        if (miss >= 1.0) continue;
-        double t = along - sqrt(1.0 - miss);
-        if (t < 0.0) t = 0.0;
-        if (t < way) way = t;
+    while (at >= 0) {
+        const Block *block = c->blocks + at;
+        for (int m = 0; m < block->count; m++) {
+            Vector q = c->centres[block->number[m]];
+            double dx = q.x - p.x, dy = q.y - p.y, dz = q.z - p.z;
+            double along = dx * u.x + dy * u.y + dz * u.z;
+            if (along <= 0.0) continue;
+            double miss = dx * dx + dy * dy + dz * dz - along * along;
+            if (miss >= 1.0) continue;
+            double t = along - sqrt(1.0 - miss);
+            if (t < 0.0) t = 0.0;
+            if (t < way) way = t;
+        }
+        at = block->next;
     }
     return way;
 }
@@ -264,16 +278,16 @@ static Vector walk(const Cluster *c, Xoshiro *random, double launch) {
     double outer = launch + 1.0;
     Vector p = launched(random, launch);
     for (;;) {
-        int entry;
-        double bound = look(c, p, &entry), gap, squared;
+        int block;
         Vector u = direction(random);
-        if (entry >= 0) {
-            double nearest = nearest_squared(c, entry, p);
+        double bound = look(c, p, &block), gap, squared;
+        if (block >= 0) {
+            double nearest = nearest_squared(c, block, p);
             if (nearest < bound * bound) bound = sqrt(nearest);
         }
         gap = bound - 1.0;
         if (gap < 1.0) {
-            double way = first_contact(c, entry, p, u);
+            double way = first_contact(c, block, p, u);
             if (way <= 1.0) return (Vector){p.x + way * u.x, p.y + way * u.y, p.z + way * u.z};
             gap = 1.0;
         }
@@ -294,7 +308,7 @@ double aggregate(int n, uint64_t seed, double *positions) {
     Cluster *c = calloc(1, sizeof *c);
     Xoshiro random;
     double reach_squared = 0.0, total = 0.0, mx = 0.0, my = 0.0, mz = 0.0;
-    int failed = !c || !(c->entries = malloc(27 * (size_t)n * sizeof *c->entries));
+    int failed = !c || !(c->blocks = malloc(27 * (size_t)n * sizeof *c->blocks));
     random.s0 = splitmix(&seed);
     random.s1 = splitmix(&seed);
     random.s2 = splitmix(&seed);
@@ -320,7 +334,7 @@ double aggregate(int n, uint64_t seed, double *positions) {
     if (c) {
         free(c->field);
         free(c->lists);
-        free(c->entries);
+        free(c->blocks);
         free(c);
     }
     if (failed) return -1.0;

@@ -1,7 +1,8 @@
 """The kernels as one would write them for Numba: what ``kernels.py`` holds the Cython ones against.
 
 The same operations in the same order, so the same bits. Formulas and the
-model: ``kernels/src/daskperf_kernels``. Imported only where Numba is.
+model: ``kernels/src/daskperf_kernels``. Imported only where Numba is. Indices of
+the hot loops are unsigned: no signed one is compiled without a test for the end.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ ROWS, COLUMNS = 2 * RADIUS + 1, 2 * RADIUS + 2
 STENCIL = around.stencil()
 ROOT = np.array([0.0, *(sqrt(byte - 1) for byte in range(1, FAR + 1))])
 BLOCK, LANES = 1024, 8
+NEXT, COUNT, FIRST, WORDS = 0, 1, 2, 16
 
 #: No fast-math; the GIL is let go as in the Cython kernels.
 compiled: Any = njit(nogil=True, error_model="numpy", boundscheck=False)
@@ -105,104 +107,120 @@ def direction(state):
 
 
 @compiled
-def cube(half, starts, level, i, j, k):
-    width = (half >> level) + 2 * MARGIN
-    row = ((i >> level) + MARGIN) * width + (j >> level) + MARGIN
-    return starts[level] + row * width + (k >> level) + MARGIN
+def grid(start, width, first):
+    return width * width, width, start - first * (width * width + width + 1)
 
 
 @compiled
-def list_of(half, i, j, k):
-    return ((i + 1) * (half + 2) + j + 1) * (half + 2) + k + 1
+def grid_of(starts, half, level):
+    first = (MIDDLE - half // 2) >> level
+    return grid(starts[level], (half >> level) + 2 * MARGIN, first - MARGIN)
 
 
 @compiled
-def add(half, starts, field, lists, entries, centres, number):
-    first = MIDDLE - half // 2
-    i = int(centres[number, 0] * 0.5 + MIDDLE) - first
-    j = int(centres[number, 1] * 0.5 + MIDDLE) - first
-    k = int(centres[number, 2] * 0.5 + MIDDLE) - first
+def cube(grids, which, i, j, k):
+    square, width, origin = grids[which]
+    return np.uint64(i * square + j * width + k + origin)
+
+
+@compiled
+def add(grids, used, field, lists, blocks, centres, number):
+    i = int(centres[number, 0] * 0.5 + MIDDLE)
+    j = int(centres[number, 1] * 0.5 + MIDDLE)
+    k = int(centres[number, 2] * 0.5 + MIDDLE)
     for level in range(LEVELS):
-        middle = cube(half, starts, level, i, j, k)
+        middle = cube(grids, level, i >> level, j >> level, k >> level)
         if field[middle] == 0:
             break
-        width = (half >> level) + 2 * MARGIN
+        width = grids[level][1]
         corner = middle - (RADIUS * width + RADIUS) * width - RADIUS
         for a in range(ROWS):
             for b in range(ROWS):
                 place = corner + (a * width + b) * width
                 for c in range(COLUMNS):
                     field[place + c] = min(field[place + c], STENCIL[a, b, c])
-    used = 27 * number
     for a in range(i - 1, i + 2):
         for b in range(j - 1, j + 2):
             for c in range(k - 1, k + 2):
-                place = list_of(half, a, b, c)
-                entries[used, 0] = number
-                entries[used, 1] = lists[place]
-                lists[place] = used
-                used += 1
+                place = cube(grids, LEVELS, a, b, c)
+                block = lists[place]
+                if block < 0 or blocks[block, COUNT] == WORDS - FIRST:
+                    blocks[used, NEXT] = block
+                    block = used
+                    blocks[block, COUNT] = 0
+                    lists[place] = block
+                    used += 1
+                blocks[block, FIRST + blocks[block, COUNT]] = number
+                blocks[block, COUNT] += 1
+    return used
 
 
 @compiled
-def look(half, starts, field, lists, x, y, z):
-    first = MIDDLE - half // 2
+def face(f):
+    return abs(f - ((f + 6755399441055744.0) - 6755399441055744.0))
+
+
+@compiled
+def wall(fx, fy, fz):
+    return min(min(face(fx), face(fy)), face(fz))
+
+
+@compiled
+def look(grids, field, lists, x, y, z):
     fx = x * 0.5 + MIDDLE
     fy = y * 0.5 + MIDDLE
     fz = z * 0.5 + MIDDLE
-    i = int(fx) - first
-    j = int(fy) - first
-    k = int(fz) - first
+    i = int(fx)
+    j = int(fy)
+    k = int(fz)
     side = 2.0
     scale = 1.0
     level = 0
-    byte = field[cube(half, starts, 0, i, j, k)]
+    byte = field[cube(grids, 0, i, j, k)]
     while byte == FAR and level < LEVELS - 1:
         level += 1
         side *= 2.0
         scale *= 0.5
-        byte = field[cube(half, starts, level, i, j, k)]
-    wx = fx * scale
-    wy = fy * scale
-    wz = fz * scale
-    wx -= int(wx)
-    wy -= int(wy)
-    wz -= int(wz)
-    wall = min(min(min(wx, 1.0 - wx), min(wy, 1.0 - wy)), min(wz, 1.0 - wz))
+        byte = field[cube(grids, level, i >> level, j >> level, k >> level)]
+    near = wall(fx * scale, fy * scale, fz * scale)
     if byte <= 1:
-        return side * (1.0 + wall), lists[list_of(half, i, j, k)]
-    return side * (ROOT[byte] + wall), np.int32(-1)
+        return side * (1.0 + near), lists[cube(grids, LEVELS, i, j, k)]
+    return side * (ROOT[byte] + near), np.int32(-1)
 
 
 @compiled
-def nearest_squared(centres, entries, entry, x, y, z):
+def nearest_squared(centres, blocks, block, x, y, z):
     nearest = 1e300
-    while entry >= 0:
-        i = entries[entry, 0]
-        entry = entries[entry, 1]
-        dx = centres[i, 0] - x
-        dy = centres[i, 1] - y
-        dz = centres[i, 2] - z
-        nearest = min(nearest, dx * dx + dy * dy + dz * dz)
+    while block >= 0:
+        at = np.uint64(block)
+        for m in range(FIRST, FIRST + blocks[at, COUNT]):
+            i = np.uint32(blocks[at, np.uint64(m)])
+            dx = centres[i, 0] - x
+            dy = centres[i, 1] - y
+            dz = centres[i, 2] - z
+            nearest = min(nearest, dx * dx + dy * dy + dz * dz)
+        block = blocks[at, NEXT]
     return nearest
 
 
 @compiled
-def first_contact(centres, entries, entry, x, y, z, ux, uy, uz):
+def first_contact(centres, blocks, block, x, y, z, ux, uy, uz):
     way = 2.0
-    while entry >= 0:
-        i = entries[entry, 0]
-        entry = entries[entry, 1]
-        dx = centres[i, 0] - x
-        dy = centres[i, 1] - y
-        dz = centres[i, 2] - z
-        along = dx * ux + dy * uy + dz * uz
-        if along <= 0.0:
-            continue
-        miss = dx * dx + dy * dy + dz * dz - along * along
-        if miss >= 1.0:
-            continue
-        way = min(way, max(along - sqrt(1.0 - miss), 0.0))
+    while block >= 0:
+        at = np.uint64(block)
+        for m in range(FIRST, FIRST + blocks[at, COUNT]):
+            i = np.uint32(blocks[at, np.uint64(m)])
+            dx = centres[i, 0] - x
+            dy = centres[i, 1] - y
+            dz = centres[i, 2] - z
+            along = dx * ux + dy * uy + dz * uz
+            if along <= 0.0:
+                continue
+            miss = dx * dx + dy * dy + dz * dz - along * along
+            if miss >= 1.0:
+                continue
+            way = min(way, max(along - sqrt(1.0 - miss), 0.0))
+        block = blocks[at, NEXT]
     return way
 
 
@@ -235,20 +253,20 @@ def returned(state, x, y, z, r, launch):
 
 
 @compiled
-def walk(state, half, starts, field, lists, entries, centres, launch):
+def walk(state, grids, field, lists, blocks, centres, launch):
     outer = launch + 1.0
     ux, uy, uz = direction(state)
     x, y, z = launch * ux, launch * uy, launch * uz
     while True:
-        bound, entry = look(half, starts, field, lists, x, y, z)
         ux, uy, uz = direction(state)
-        if entry >= 0:
-            nearest = nearest_squared(centres, entries, entry, x, y, z)
+        bound, block = look(grids, field, lists, x, y, z)
+        if block >= 0:
+            nearest = nearest_squared(centres, blocks, block, x, y, z)
             if nearest < bound * bound:
                 bound = sqrt(nearest)
         gap = bound - 1.0
         if gap < 1.0:
-            way = first_contact(centres, entries, entry, x, y, z, ux, uy, uz)
+            way = first_contact(centres, blocks, block, x, y, z, ux, uy, uz)
             if way <= 1.0:
                 return x + way * ux, y + way * uy, z + way * uz
             gap = 1.0
@@ -267,34 +285,44 @@ def walk(state, half, starts, field, lists, entries, centres, launch):
 
 @compiled
 def empty(half):
+    first = MIDDLE - half // 2
     starts = np.zeros(LEVELS + 1, np.int64)
     for level in range(LEVELS):
         starts[level + 1] = starts[level] + ((half >> level) + 2 * MARGIN) ** 3
+    grids = (  # a tuple, so that its length is known
+        grid_of(starts, half, 0),
+        grid_of(starts, half, 1),
+        grid_of(starts, half, 2),
+        grid_of(starts, half, 3),
+        grid_of(starts, half, 4),
+        grid(0, half + 2, first - 1),
+    )
     field = np.full(starts[LEVELS], FAR, np.uint8)
-    return starts, field, np.full((half + 2) ** 3, -1, np.int32)
+    return grids, field, np.full((half + 2) ** 3, -1, np.int32)
 
 
 @compiled
 def aggregate(n, seed):
     state = seeded(seed)
     centres = np.zeros((n, 3))
-    entries = np.empty((27 * n, 2), np.int32)
+    blocks = np.empty((27 * n, WORDS), np.int32)
     half = GROWTH
-    starts, field, lists = empty(half)
-    add(half, starts, field, lists, entries, centres, 0)
+    grids, field, lists = empty(half)
+    used = add(grids, 0, field, lists, blocks, centres, 0)
     reach_squared = 0.0
     for count in range(1, n):
         reach = sqrt(reach_squared)
         if reach + 3.0 > half:
             half += GROWTH
-            starts, field, lists = empty(half)
+            grids, field, lists = empty(half)
+            used = 0
             for i in range(count):
-                add(half, starts, field, lists, entries, centres, i)
-        x, y, z = walk(state, half, starts, field, lists, entries, centres, reach + 2.0)
+                used = add(grids, used, field, lists, blocks, centres, i)
+        x, y, z = walk(state, grids, field, lists, blocks, centres, reach + 2.0)
         centres[count, 0] = x
         centres[count, 1] = y
         centres[count, 2] = z
-        add(half, starts, field, lists, entries, centres, count)
+        used = add(grids, used, field, lists, blocks, centres, count)
         reach_squared = max(reach_squared, x * x + y * y + z * z)
     mx = my = mz = total = 0.0
     for i in range(n):

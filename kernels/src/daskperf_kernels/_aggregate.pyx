@@ -8,7 +8,9 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 from daskperf_kernels._random cimport Xoshiro, seed_generator, uniform
-from daskperf_kernels._surroundings cimport Bound, Entry, Layout, add, lay_out, look
+from daskperf_kernels._surroundings cimport (
+    COUNT, FIRST, NEXT, WORDS, Bound, Layout, Word, add, lay_out, look,
+)
 
 import numpy as np
 
@@ -54,45 +56,49 @@ cdef inline Vector launched(Xoshiro *random, double launch) noexcept nogil:
 
 
 cdef inline double nearest_squared(
-    double[:, ::1] centres, Entry[:, ::1] entries, int entry, Vector p
+    double[:, ::1] centres, Word[:, ::1] blocks, int block, Vector p
 ) except -1.0 nogil:
     cdef double nearest = 1e300
     cdef double dx, dy, dz, squared
     cdef Py_ssize_t i
-    while entry >= 0:
-        i = entries[entry, 0]
-        entry = entries[entry, 1]
-        dx = centres[i, 0] - p.x
-        dy = centres[i, 1] - p.y
-        dz = centres[i, 2] - p.z
-        squared = dx * dx + dy * dy + dz * dz
-        nearest = squared if squared < nearest else nearest
+    cdef int m
+    while block >= 0:
+        for m in range(FIRST, FIRST + blocks[block, COUNT]):
+            i = blocks[block, m]
+            dx = centres[i, 0] - p.x
+            dy = centres[i, 1] - p.y
+            dz = centres[i, 2] - p.z
+            squared = dx * dx + dy * dy + dz * dz
+            nearest = squared if squared < nearest else nearest
+        block = blocks[block, NEXT]
     return nearest
 
 
 cdef inline double first_contact(
-    double[:, ::1] centres, Entry[:, ::1] entries, int entry, Vector p, Vector u
+    double[:, ::1] centres, Word[:, ::1] blocks, int block, Vector p, Vector u
 ) except -1.0 nogil:
     cdef double way = 2.0 * STEP
     cdef double dx, dy, dz, along, miss, t
     cdef Py_ssize_t i
-    while entry >= 0:
-        i = entries[entry, 0]
-        entry = entries[entry, 1]
-        dx = centres[i, 0] - p.x
-        dy = centres[i, 1] - p.y
-        dz = centres[i, 2] - p.z
-        along = dx * u.x + dy * u.y + dz * u.z
-        if along <= 0.0:
-            continue
-        miss = dx * dx + dy * dy + dz * dz - along * along
-        if miss >= 1.0:
-            continue
-        t = along - sqrt(1.0 - miss)
-        if t < 0.0:
-            t = 0.0
-        if t < way:
-            way = t
+    cdef int m
+    while block >= 0:
+        for m in range(FIRST, FIRST + blocks[block, COUNT]):
+            i = blocks[block, m]
+            dx = centres[i, 0] - p.x
+            dy = centres[i, 1] - p.y
+            dz = centres[i, 2] - p.z
+            along = dx * u.x + dy * u.y + dz * u.z
+            if along <= 0.0:
+                continue
+            miss = dx * dx + dy * dy + dz * dz - along * along
+            if miss >= 1.0:
+                continue
+            t = along - sqrt(1.0 - miss)
+            if t < 0.0:
+                t = 0.0
+            if t < way:
+                way = t
+        block = blocks[block, NEXT]
     return way
 
 
@@ -129,7 +135,7 @@ cdef int return_to_sphere(Xoshiro *random, Vector *p, double r, double launch) e
 
 cdef int walk(
     Growth *growth, double[:, ::1] centres, uint8_t[::1] field, int32_t[::1] lists,
-    Entry[:, ::1] entries, double launch, Vector *stuck,
+    Word[:, ::1] blocks, double launch, Vector *stuck,
 ) except -1 nogil:
     cdef Xoshiro *random = &growth.random
     cdef double outer = launch + 1.0
@@ -138,15 +144,16 @@ cdef int walk(
     cdef Vector u
     cdef Vector p = launched(random, launch)
     while True:
-        look(&growth.layout, field, lists, p.x, p.y, p.z, &bound)
+        # First what does not wait for the position.
         u = direction(random)
-        if bound.entry >= 0:
-            nearest = nearest_squared(centres, entries, bound.entry, p)
+        look(&growth.layout, field, lists, p.x, p.y, p.z, &bound)
+        if bound.block >= 0:
+            nearest = nearest_squared(centres, blocks, bound.block, p)
             if nearest < bound.distance * bound.distance:
                 bound.distance = sqrt(nearest)
         gap = bound.distance - 1.0
         if gap < STEP:
-            way = first_contact(centres, entries, bound.entry, p, u)
+            way = first_contact(centres, blocks, bound.block, p, u)
             if way <= STEP:
                 stuck.x = p.x + way * u.x
                 stuck.y = p.y + way * u.y
@@ -167,7 +174,7 @@ cdef int walk(
 
 cdef int grow(
     Growth *growth, double[:, ::1] centres, uint8_t[::1] field, int32_t[::1] lists,
-    Entry[:, ::1] entries, uint8_t[:, :, ::1] stencil,
+    Word[:, ::1] blocks, uint8_t[:, :, ::1] stencil,
 ) except -1 nogil:
     # Until the cluster is complete, or too large for the grid.
     cdef Layout *layout = &growth.layout
@@ -177,7 +184,7 @@ cdef int grow(
     cdef Vector p
     for count in range(growth.count):
         add(
-            layout, field, lists, entries, stencil, count,
+            layout, field, lists, blocks, stencil, count,
             centres[count, 0], centres[count, 1], centres[count, 2],
         )
     count = growth.count
@@ -185,11 +192,11 @@ cdef int grow(
         reach = sqrt(growth.reach_squared)
         if reach + 3.0 > layout.half:
             break
-        walk(growth, centres, field, lists, entries, reach + 2.0, &p)
+        walk(growth, centres, field, lists, blocks, reach + 2.0, &p)
         centres[count, 0] = p.x
         centres[count, 1] = p.y
         centres[count, 2] = p.z
-        add(layout, field, lists, entries, stencil, count, p.x, p.y, p.z)
+        add(layout, field, lists, blocks, stencil, count, p.x, p.y, p.z)
         count += 1
         squared = p.x * p.x + p.y * p.y + p.z * p.z
         if squared > growth.reach_squared:
@@ -227,7 +234,7 @@ def aggregate(Py_ssize_t n, uint64_t seed):
     cdef Growth growth
     cdef uint8_t[:, :, ::1] stencil = STENCIL
     # Each centre goes into 27 lists. What is not reached is never touched, so takes no memory.
-    cdef Entry[:, ::1] entries = np.empty((27 * n, 2), dtype=np.int32)
+    cdef Word[:, ::1] blocks = np.empty((27 * n, WORDS), dtype=np.int32)
     cdef uint8_t[::1] field
     cdef int32_t[::1] lists
     cdef int half = 0
@@ -243,7 +250,7 @@ def aggregate(Py_ssize_t n, uint64_t seed):
         field = surroundings_python.empty_field(half)
         lists = surroundings_python.empty_lists(half)
         with nogil:
-            grow(&growth, centres, field, lists, entries, stencil)
+            grow(&growth, centres, field, lists, blocks, stencil)
         if growth.count == n:
             break
     with nogil:
