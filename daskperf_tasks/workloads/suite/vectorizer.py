@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daskperf_tasks.errors import CorrectnessError
 from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
 from daskperf_tasks.workloads.protocol import with_defaults as _full
 from daskperf_tasks.workloads.suite.corpus import (
@@ -29,10 +28,10 @@ from daskperf_tasks.workloads.suite.corpus import (
     normed,
     plain_counts,
     plain_digest,
-    recounted,
     some_documents,
     text_params,
 )
+from daskperf_tasks.workloads.suite.text_check import check_partitions
 
 _PARAMS: Mapping[str, ParamSpec] = text_params(n=600, p=6, features=2**25)
 _FIELD = 0
@@ -96,37 +95,17 @@ class Vectorizer:
     def check(self, results: tuple[Any, ...], params: Params, *, units: int, seed: int) -> Checked:
         """Count and hash in plain Python; of a large corpus some partitions, the rest by rules."""
         full = _full(self, params)
-        parts = cuts(full)
         words, features = int(full["words"]), int(full["features"])
-        if len(results) != len(parts):
-            raise CorrectnessError(
-                "vectorizer: a partition is missing or one too many",
-                expected=f"{len(parts)} partitions",
-                found=str(len(results)),
-            )
-        for i, ((first, stop), found) in enumerate(zip(parts, results, strict=True)):
-            if not _is_possible(found, stop - first, words):
-                raise CorrectnessError(
-                    "vectorizer: no rows of these documents can have this digest",
-                    where=f"partition {i}, seed {seed}, {full}",
-                    expected=f"{stop - first} rows of length 1, of at most {words * 3 // 2} words",
-                    found=repr(found)[:200],
-                )
-        again = recounted(full)
-        for i in again:
-            expected = _reference(seed, *parts[i], words, features)
-            if not expected.is_near(results[i]):
-                raise CorrectnessError(
-                    "vectorizer: the rows differ from words counted and hashed in plain Python",
-                    where=f"partition {i}, seed {seed}, {full}",
-                    expected=repr(expected),
-                    found=repr(results[i]),
-                )
-        rest = "" if len(again) == len(parts) else "; the others hold what any must"
-        return Checked(
-            right_units=parts[-1][1],
-            text=f"{len(again)} of {len(parts)} partitions equal words counted and hashed in "
-            f"plain Python within {TOLERANCE:g} an entry{rest}",
+        return check_partitions(
+            self.name,
+            results,
+            full,
+            seed,
+            possible=lambda found, rows: _is_possible(found, rows, words),
+            rule=f"rows of length 1, of at most {words * 3 // 2} words",
+            reference=lambda first, stop: _reference(seed, first, stop, words, features),
+            is_near=Digest.is_near,
+            method="words counted and hashed in plain Python",
         )
 
 

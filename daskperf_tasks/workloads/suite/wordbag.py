@@ -21,7 +21,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daskperf_tasks.errors import CorrectnessError
 from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
 from daskperf_tasks.workloads.protocol import with_defaults as _full
 from daskperf_tasks.workloads.suite.corpus import (
@@ -32,10 +31,10 @@ from daskperf_tasks.workloads.suite.corpus import (
     normed,
     plain_counts,
     plain_digest,
-    recounted,
     some_documents,
     text_params,
 )
+from daskperf_tasks.workloads.suite.text_check import check_partitions
 
 _PARAMS: Mapping[str, ParamSpec] = text_params(n=600, p=6, features=2**18)
 _TITLE, _BODY = 1, 2
@@ -125,38 +124,18 @@ class WordBag:
     def check(self, results: tuple[Any, ...], params: Params, *, units: int, seed: int) -> Checked:
         """Do it all in plain Python; of a large corpus some partitions, the rest by rules."""
         full = _full(self, params)
-        parts = cuts(full)
         words, features = int(full["words"]), int(full["features"])
-        if len(results) != len(parts):
-            raise CorrectnessError(
-                "wordbag: a partition is missing or one too many",
-                expected=f"{len(parts)} partitions",
-                found=str(len(results)),
-            )
-        for i, ((first, stop), found) in enumerate(zip(parts, results, strict=True)):
-            if not _is_possible(found, stop - first, words):
-                raise CorrectnessError(
-                    "wordbag: no bags of these documents can have these digests",
-                    where=f"partition {i}, seed {seed}, {full}",
-                    expected=f"twice {stop - first} rows of length 1, of at most "
-                    f"{_longest(_TITLE_WORDS)} and {_longest(words)} words",
-                    found=repr(found)[:300],
-                )
-        again = recounted(full)
-        for i in again:
-            expected = _reference(seed, *parts[i], words, features)
-            if not all(map(Digest.is_near, expected, results[i])):
-                raise CorrectnessError(
-                    "wordbag: the bags differ from those of plain Python",
-                    where=f"partition {i}, seed {seed}, {full}",
-                    expected=repr(expected),
-                    found=repr(results[i]),
-                )
-        rest = "" if len(again) == len(parts) else "; the others hold what any must"
-        return Checked(
-            right_units=parts[-1][1],
-            text=f"{len(again)} of {len(parts)} partitions equal bags counted and weighed in "
-            f"plain Python within {TOLERANCE:g} an entry{rest}",
+        return check_partitions(
+            self.name,
+            results,
+            full,
+            seed,
+            possible=lambda found, rows: _is_possible(found, rows, words),
+            rule=f"twice rows of length 1, of at most {_longest(_TITLE_WORDS)} and "
+            f"{_longest(words)} words",
+            reference=lambda first, stop: _reference(seed, first, stop, words, features),
+            is_near=lambda right, found: all(map(Digest.is_near, right, found)),
+            method="bags counted and weighed in plain Python",
         )
 
 

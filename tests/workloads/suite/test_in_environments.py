@@ -1,4 +1,4 @@
-"""The dataframe and text workloads by threads, by processes and on a cluster of two workers."""
+"""All workloads of the suite by threads, by processes and on a cluster of two workers."""
 
 from __future__ import annotations
 
@@ -9,20 +9,37 @@ import pytest
 from distributed import Client
 
 from daskperf_tasks.workloads.graphs import materialized
+from daskperf_tasks.workloads.suite.bag import BAG
 from daskperf_tasks.workloads.suite.groupby import GROUPBY
 from daskperf_tasks.workloads.suite.join import JOIN
+from daskperf_tasks.workloads.suite.merge import MERGE
+from daskperf_tasks.workloads.suite.merge_slow import MERGE_SLOW
+from daskperf_tasks.workloads.suite.numpy_transpose import NUMPY
+from daskperf_tasks.workloads.suite.tree import TREE
 from daskperf_tasks.workloads.suite.vectorizer import VECTORIZER
 from daskperf_tasks.workloads.suite.wordbag import WORDBAG
+from daskperf_tasks.workloads.suite.xarray_grid import XARRAY
 from tests.dask_cluster import start_cluster
 from tests.workloads.suite.frames_and_texts import Params, check, compute
 
 FRAME = {"freq": "2min", "partition": "4h"}
 TEXT = {"n": 12, "p": 3, "words": 30}
+#: Those that run in both forms of their graphs.
+BOTH: list[tuple[Any, Params]] = [
+    (MERGE, {"n": 20}),
+    (MERGE_SLOW, {"n": 6, "t": 0.0}),
+    (TREE, {"e": 4}),
+    (BAG, {"n": 30, "p": 3}),
+    (NUMPY, {"size": 60, "p": 3}),
+    (XARRAY, {"steps": 40, "c": 25}),
+    (GROUPBY, FRAME),
+    (JOIN, FRAME),
+]
 CELLS = [
-    pytest.param(GROUPBY, FRAME, id="groupby"),
-    pytest.param(GROUPBY, FRAME | {"graph": "low-level"}, id="groupby-low-level"),
-    pytest.param(JOIN, FRAME, id="join"),
-    pytest.param(JOIN, FRAME | {"graph": "low-level"}, id="join-low-level"),
+    pytest.param(workload, params | {"graph": graph}, id=f"{workload.name}-{graph}")
+    for workload, params in BOTH
+    for graph in ("optimized", "low-level")
+] + [
     pytest.param(VECTORIZER, TEXT, id="vectorizer"),
     pytest.param(WORDBAG, TEXT, id="wordbag"),
 ]
