@@ -37,8 +37,9 @@ lint: $(STAMPS)/dev ## style, types and import layers
 	$(VENV)/bin/lint-imports
 
 bench: $(STAMPS)/orchestrator ## what measuring costs the measured, and the kernels against C and Numba, as ratios
-	$(PY) bench/harness_overhead.py
-	$(PY) bench/kernels.py
+	@failed=0; for script in harness_overhead kernels; do \
+	  echo "$(PY) bench/$$script.py"; $(PY) bench/$$script.py || failed=1; \
+	done; exit $$failed
 
 up: $(STAMPS)/orchestrator ## start the embedded stack, or find it running
 	@$(VENV)/bin/daskperf lane up
