@@ -199,10 +199,11 @@ def runs_text(rows: Sequence[RunRow]) -> str:
     """Render a list of runs as a table."""
     if not rows:
         return "no runs yet: `make nightly` or `daskperf run nightly` makes the first"
-    lines = [f"{'run':<24}  {'state':<12}{'green':<7}{'matrix':<12}subject"]
+    width = max(10, *(len(row.matrix or "-") for row in rows)) + 2
+    lines = [f"{'run':<24}  {'state':<12}{'green':<7}{'matrix':<{width}}subject"]
     for row in rows:
         green = "-" if row.state == "in progress" else ("yes" if row.green else "no")
-        line = f"{row.run_id:<24}  {row.state:<12}{green:<7}{row.matrix or '-':<12}"
+        line = f"{row.run_id:<24}  {row.state:<12}{green:<7}{row.matrix or '-':<{width}}"
         line += row.subject or "-"
         lines.append(line + (f"  ({row.reasons[0]})" if row.reasons else ""))
     return "\n".join(lines)

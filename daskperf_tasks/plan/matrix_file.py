@@ -12,7 +12,7 @@ from daskperf_tasks.plan import limits
 from daskperf_tasks.plan.experiment_tables import experiment_rows, misfits
 from daskperf_tasks.plan.experiments.allocation import Allocation
 from daskperf_tasks.plan.experiments.option import nearest as _near
-from daskperf_tasks.plan.known import Registry
+from daskperf_tasks.plan.known import Registry, own_units
 from daskperf_tasks.plan.limits import Limits, shown
 from daskperf_tasks.plan.matrix import Matrix, WorkloadRow
 from daskperf_tasks.plan.matrix_source import parse_matrix, read_matrix
@@ -155,6 +155,7 @@ class _Reader:
         rounds = self.number(head, path, "rounds", 3, limits.ROUNDS)
         if self.few_enough(built, rounds):
             self.duplicates(built)
+            self.own_counts(built)
         matrix = Matrix(
             name=self.name(head, path),
             seed=self.number(head, path, "seed", 0, limits.SEED),
@@ -331,6 +332,18 @@ class _Reader:
             return False
         return True
 
+    def own_counts(self, rows: list[WorkloadRow | None]) -> None:
+        """Let workloads that count their units say what does not fit together."""
+        for i, row in enumerate(rows):
+            if row is None or row.units is not None:
+                continue
+            for point in row.points():
+                try:
+                    own_units(self.registry[row.name], dict(point))
+                except (InputError, ValueError) as err:
+                    told = f"workload {row.name!r} with {dict(point)}: {_in_one_line(err)}"
+                    self.problem(("workload", i), told)
+
     def duplicates(self, rows: list[WorkloadRow | None]) -> None:
         seen: dict[object, int] = {}
         for i, row in enumerate(rows):
@@ -345,3 +358,13 @@ class _Reader:
                             f"workload {key[0]!r} with {dict(point)} in {env!r} is already "
                             f"in the table of line {line}",
                         )
+
+
+def _in_one_line(err: InputError | ValueError) -> str:
+    if not isinstance(err, InputError):
+        return str(err)
+    told = [err.message]
+    told += [f"expected {err.expected}"] if err.expected else []
+    told += [f"found {err.found}"] if err.found else []
+    told += [err.todo] if err.todo else []
+    return "; ".join(told)

@@ -49,7 +49,7 @@ def test_plan_names_cells_and_requests(home: Path) -> None:
     assert {
         "aggregates/v2;n=128;env=local;sched=ws",
         "aggregates/v2;n=128;env=remote;sched=ws",
-        "integrate/v2;implementation=cython;steps=4000000;env=threads;sched=none",
+        "integrate/v2;implementation=cython;steps=20000000;env=threads;sched=none",
         "integrate/v2;implementation=python;steps=50000;env=remote-processes;sched=ws",
     } <= {c["id"] for c in document["cells"]}
     assert not any("n=256" in c["id"] for c in document["cells"])

@@ -159,3 +159,28 @@ def test_the_matrices_of_this_repository(name: str) -> None:
     assert matrix.name == name
     assert all(c.cell.counterpart_id in ids for c in planned_cells(matrix, REGISTRY))
     assert len(ids) == (12 if name == "nightly" else 6)
+
+
+def test_parameters_that_do_not_fit_together_are_told_with_their_line() -> None:
+    text = """\
+[matrix]
+name = "x"
+
+[[workload]]
+name = "bag"
+environments = ["local"]
+params = { n = 5, p = 9 }
+
+[[workload]]
+name = "tree"
+environments = ["local"]
+params = { e = [10, 20] }
+"""
+    with pytest.raises(MatrixError) as caught:
+        load_matrix(text, where="m.toml", registry=REGISTRY)
+    first, second = str(caught.value).splitlines()[:2]
+    assert ()
+    assert "m.toml:4: workload 'bag' with {'n': 5, 'p': 9}" in first
+    assert "expected p of at most n = 5; found p = 9" in first
+    assert "m.toml:9: workload 'tree' with {'e': 20}" in second
+    assert 'graph = "low-level"' in second
