@@ -70,7 +70,8 @@ class CountingWorkload(WheelWorkload):
 
     def own_units(self, params: Mapping[str, Scalar]) -> int:
         """Ask the workload; see the protocol."""
-        return int(self._ask("own_units", params))
+        units: int = self._ask("own_units", params)
+        return units
 
 
 PlannedWorkload = Workload | WheelWorkload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from daskperf_tasks.model.plan import PlannedCell
-from daskperf_tasks.plan.known import Registry
+from daskperf_tasks.plan.known import Registry, unit_cost_s
 
 #: Seconds to start a measuring process and open an environment, as seen on two cores.
 INTERPRETER_S = 2.0
@@ -58,7 +58,7 @@ def estimate_s(
         request = planned.request
         makespan = seen.get(planned.cell_id)
         if makespan is None:
-            unit = registry[request.workload].unit_cost_s(dict(request.params))
+            unit = unit_cost_s(registry[request.workload], dict(request.params))
             makespan = request.units * unit / max(1, threads)
         turns = 1 + request.warmup.max_repeats + request.repeats
         per_round += min(turns * makespan, request.timeout_s) + BLOCK_S

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping
 from typing import Protocol
 
+from daskperf_tasks.errors import InputError
 from daskperf_tasks.model.ids import Scalar
+from daskperf_tasks.plan import limits
 
 
 class KnownParam(Protocol):
@@ -58,9 +62,48 @@ def own_units(workload: KnownWorkload, params: Mapping[str, Scalar]) -> int | No
         May have a method ``own_units(params)``.
     params
         As the matrix gives them; the workload fills in its defaults.
+
+    Raises
+    ------
+    InputError
+        When they do not fit together, or the workload counts to no whole number.
     """
-    counted = getattr(workload, "own_units", None)
-    return None if counted is None else int(counted(params))
+    counting = getattr(workload, "own_units", None)
+    if counting is None:
+        return None
+    counted = counting(params)
+    try:
+        units = 0 if isinstance(counted, bool) else operator.index(counted)
+    except TypeError:
+        units = 0
+    if not 0 < units <= _MOST_UNITS:
+        raise InputError(
+            f"own_units of workload {workload.name!r} counts no units",
+            expected="a whole number from 1 to 10^18",
+            found=limits.shown(counted),
+        )
+    return units
 
 
+def unit_cost_s(workload: KnownWorkload, params: Mapping[str, Scalar]) -> float:
+    """Return a workload's own guess of the CPU seconds of a unit.
+
+    Raises
+    ------
+    InputError
+        When it is no number of seconds.
+    """
+    cost: object = workload.unit_cost_s(params)
+    seconds = isinstance(cost, int | float) and not isinstance(cost, bool)
+    if not seconds or not 0 <= cost < math.inf:  # type: ignore[operator]  # a number by then
+        raise InputError(
+            f"unit_cost_s of workload {workload.name!r} is no time",
+            expected="seconds, 0 or more",
+            found=limits.shown(cost),
+        )
+    return float(cost)  # type: ignore[arg-type]
+
+
+#: What a column of whole numbers can hold, rounded down.
+_MOST_UNITS = 10**18
 Registry = Mapping[str, KnownWorkload]

@@ -41,6 +41,8 @@ from daskperf_tasks.report.verdicts import (
 
 #: Metrics that are shown before the reader opens the rest.
 FIRST_ROWS = 4
+#: Up to so many pieces of work have their details open.
+OPEN_TABLES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,7 @@ def report_html(inputs: ReportInputs) -> str:
         artifacts=sort_artifacts(inputs.artifacts),
         tables=list(zip(tables, charts, strict=True)),
         first_rows=FIRST_ROWS,
+        open_tables=OPEN_TABLES,
         intervals=confidence_note(tables),
         graphs=graphs_of(inputs),
         experiments=[told(p, r) for p, r in answers if r is not None],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from daskperf_tasks.model.ids import Cell, Scalar, parse_cell_id, spell
+from daskperf_tasks.model.ids import WORKERS, Cell, Scalar, parse_cell_id, spell
 from daskperf_tasks.model.measured import Missing
 from daskperf_tasks.report.coverage import summarised
 from daskperf_tasks.report.inputs import ReportInputs
@@ -31,11 +31,7 @@ class ShortLabels:
     def work(self, cell: Cell) -> str:
         """Name the workload with what tells it from the others; words go without their key."""
         out = self.dropped.get(cell.workload, frozenset())
-        told = [
-            value if isinstance(value, str) else f"{key}={spell(value)}"
-            for key, value in cell.params
-            if key not in out
-        ]
+        told = [_word(key, value) for key, value in _told(cell) if key not in out]
         return " ".join([cell.workload, *told])
 
     def cell(self, cell_id: str) -> str:
@@ -47,6 +43,19 @@ class ShortLabels:
         """Name the same work on both sides, or on the one where it is planned."""
         cells = [parse_cell_id(i) for i in (local_id, remote_id) if i is not None]
         return f"{self.work(cells[0])} ({' | '.join(c.env for c in cells)})"
+
+
+def _word(key: str, value: Scalar) -> str:
+    if key == WORKERS:
+        return f"on {spell(value)}"
+    return value if isinstance(value, str) else f"{key}={spell(value)}"
+
+
+def _told(cell: Cell) -> Params:
+    """Return what may stand in a name: the parameters, and the number of workers if limited."""
+    if cell.workers is None:
+        return cell.params
+    return (*cell.params, (WORKERS, cell.workers))
 
 
 def labels_of(inputs: ReportInputs) -> ShortLabels:
@@ -64,7 +73,7 @@ def short_labels(cell_ids: Iterable[str]) -> ShortLabels:
     variants: dict[str, set[Params]] = {}
     for cell_id in dict.fromkeys(cell_ids):
         cell = parse_cell_id(cell_id)
-        variants.setdefault(cell.workload, set()).add(cell.params)
+        variants.setdefault(cell.workload, set()).add(_told(cell))
     return ShortLabels(dropped={name: _needless(found) for name, found in variants.items()})
 
 

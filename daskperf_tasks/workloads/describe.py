@@ -15,6 +15,7 @@ An answer is ``{"ok": ...}`` or ``{"error": "why not"}``.
 from __future__ import annotations
 
 import json
+import operator
 import os
 import sys
 from collections.abc import Mapping
@@ -48,8 +49,6 @@ def described(workload: Workload) -> dict[str, Any]:
             "minimum": spec.minimum,
             "maximum": spec.maximum,
         }
-    if type(workload.version) is not int or workload.version < 1:
-        raise _wrong(workload, "version", "a whole number from 1 on")
     if not isinstance(workload.unit, str) or not workload.unit:
         raise _wrong(workload, "unit", "a word in the singular")
     modules = {"requires": workload.requires, "libraries": libraries_of(workload)}
@@ -90,7 +89,7 @@ def answer(question: Mapping[str, Any], loaded: dict[str, Workload]) -> Any:
     workload = loaded[question["ask"]]
     params: dict[str, Scalar] = question["params"]
     value = getattr(workload, question["method"])(params)
-    return int(value) if question["method"] == "own_units" else float(value)
+    return operator.index(value) if question["method"] == "own_units" else float(value)
 
 
 def main(argv: list[str]) -> None:

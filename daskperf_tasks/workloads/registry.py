@@ -16,7 +16,7 @@ from importlib import metadata
 from typing import Any
 
 from daskperf_tasks.errors import InputError
-from daskperf_tasks.model.ids import check_name
+from daskperf_tasks.model.ids import RESERVED, check_name
 from daskperf_tasks.workloads.protocol import Workload
 
 GROUP = "daskperf.workloads"
@@ -141,7 +141,27 @@ def load_workload(spec: str, source: str) -> Workload:
         )
     workload: Workload = found
     check_name(workload.name, "workload")
+    _check_members(workload, spec, source)
     return workload
+
+
+def _check_members(workload: Workload, spec: str, source: str) -> None:
+    """Refuse what could not stand in a cell's id."""
+    faults = []
+    version: Any = workload.version
+    if type(version) is not int or not 1 <= version <= _LAST_VERSION:
+        faults.append(("version", f"a whole number from 1 to {_LAST_VERSION:,}", repr(version)))
+    for name in workload.params:
+        if not isinstance(name, str) or not _PARAM.match(name) or name in RESERVED:
+            expected = "names of letters, digits and _, none of " + ", ".join(sorted(RESERVED))
+            faults.append(("params", expected, repr(name)))
+    for member, expected, found in faults:
+        raise InputError(
+            f"{member} of workload {workload.name!r} cannot be used",
+            where=f"{spec}, {source}",
+            expected=expected,
+            found=found[:80],
+        )
 
 
 def _canonical(name: str) -> str:
@@ -154,4 +174,6 @@ def _of(point: metadata.EntryPoint) -> str:
 
 
 _ENTRY_POINT = "entry point"
+_LAST_VERSION = 1_000_000
+_PARAM = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*\Z")
 _MEMBERS = ("name", "version", "unit", "requires", "params", "unit_cost_s", "build", "check")

@@ -151,7 +151,7 @@ def test_the_wheels_version_is_taken_and_not_the_installed_one(
         ("IT = 3", None, "int without name, version"),
         (None, "their-work = theirs.work:THAT", "has no attribute 'THAT'"),
         (None, "a = theirs.work:IT\nb = theirs.work:IT", "two workloads of the wheel are named"),
-        (WORKLOAD.format(version='"1"', param="n"), None, "version is not what it must be"),
+        (WORKLOAD.format(version='"1"', param="n"), None, "version of workload"),
         (WORKLOAD.format(version=1, param="n").replace("their-", "In "), None, "not a valid"),
         (WORKLOAD.format(version=1, param="n").replace("their-work", "integrate"), None, "'integ"),
     ],

@@ -179,7 +179,6 @@ params = { e = [10, 20] }
     with pytest.raises(MatrixError) as caught:
         load_matrix(text, where="m.toml", registry=REGISTRY)
     first, second = str(caught.value).splitlines()[:2]
-    assert ()
     assert "m.toml:4: workload 'bag' with {'n': 5, 'p': 9}" in first
     assert "expected p of at most n = 5; found p = 9" in first
     assert "m.toml:9: workload 'tree' with {'e': 20}" in second

@@ -173,12 +173,10 @@ def test_foreign_text_stays_text(kind: str) -> None:
     ET.fromstring(svg)
 
 
-def test_the_report_has_a_section_after_the_diagnosis() -> None:
+def test_the_report_has_a_section_between_verdicts_and_metrics() -> None:
     night = night_with(answered("task-size"), answered("scheduler"))
     html = report_html(night)
-    assert (
-        html.index('id="diagnosis"') < html.index('id="experiments"') < html.index('id="actions"')
-    )
+    assert html.index('id="verdicts"') < html.index('id="experiments"') < html.index('id="metrics"')
     assert html.count('class="plot" viewBox') == 2
     assert "as predicted</span>" in html
     notes = notes_md(night)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -13,7 +14,20 @@ from daskperf_tasks.workloads.registry import load_registry
 OWN = Integrate(name="mine")
 TWIN = Integrate(name="mine", version=3)
 ILL_NAMED = Integrate(name="Not a name")
+NO_VERSION = Integrate(name="mine", version=10**400)
 NOTHING = object()
+
+
+@dataclasses.dataclass(frozen=True)
+class _OddParams(Integrate):
+    name: str = "mine"
+
+    @property
+    def params(self):  # type: ignore[no-untyped-def]
+        return {"workers": ParamSpec(kind=int, default=1)}
+
+
+ODD_PARAMS = _OddParams()
 HERE = "tests.workloads.test_registry"
 
 
@@ -42,6 +56,8 @@ def test_the_environment_names_more() -> None:
         (f"{HERE}:NOTHING", "is no workload"),
         (f"{HERE}:ILL_NAMED", "not a valid workload name"),
         (f"{HERE}:OWN,{HERE}:TWIN", "two workloads are named 'mine'"),
+        (f"{HERE}:NO_VERSION", "version of workload 'mine' cannot be used"),
+        (f"{HERE}:ODD_PARAMS", "params of workload 'mine' cannot be used"),
     ],
 )
 def test_what_cannot_be_taken_is_named(value: str, says: str) -> None:
