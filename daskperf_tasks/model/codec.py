@@ -63,7 +63,10 @@ def encode(value: Any) -> Any:
         return {str(k): encode(v) for k, v in value.items()}
     if isinstance(value, tuple | list):
         return [encode(v) for v in value]
-    if isinstance(value, bool | int | str) or value is None:
+    if isinstance(value, str):
+        # Half of a surrogate pair, as undecodable file names have, is no text in UTF-8.
+        return value if value.isascii() else value.encode(errors="backslashreplace").decode()
+    if isinstance(value, bool | int) or value is None:
         return value
     if isinstance(value, float):
         if not math.isfinite(value):

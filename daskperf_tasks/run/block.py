@@ -45,6 +45,9 @@ from daskperf_tasks.workloads.protocol import Built, Workload
 #: Seconds for tidying up after a block.
 _TIDY_S = 8.0
 _TRACEBACK_LINES = 60
+#: Characters that are kept of a message, and of a line of a traceback.
+_MESSAGE = 2000
+_LINE = 500
 
 Fault = Literal["infra", "product", "harness", "input"]
 
@@ -244,12 +247,14 @@ def _guarded(seen: Seen, seconds: float, env: RunEnvironment, body: Any, start: 
         return Timeout(after_s=round(time.monotonic() - start, 3))
     except WorkerLost as err:
         return Failure(fault="infra", error_type="WorkerLost", message=str(err), traceback="")
-    except (SystemExit, KeyboardInterrupt) as err:
+    except Exception as err:
+        return failure_of(err, seen.fault)
+    except BaseException as err:
+        # The workload's own, SystemExit and KeyboardInterrupt among them; not those that
+        # are to end this process.
         if seen.fault != "product" or getattr(err, "code", None) == TERMINATED:
             raise
         return failure_of(err, "product")
-    except Exception as err:
-        return failure_of(err, seen.fault)
     finally:
         gc.unfreeze()
     return Success()
@@ -264,9 +269,16 @@ def failure_of(err: BaseException, fault: Fault) -> Failure:
     return Failure(
         fault=fault,
         error_type=type(err).__name__,
-        message=str(err)[:2000],
-        traceback="\n".join(lines[-_TRACEBACK_LINES:]),
+        message=_text_of(err)[:_MESSAGE],
+        traceback="\n".join(line[:_LINE] for line in lines[-_TRACEBACK_LINES:]),
     )
+
+
+def _text_of(err: BaseException) -> str:
+    try:
+        return str(err)
+    except Exception as wrong:
+        return f"(its text cannot be had: {type(wrong).__name__})"
 
 
 def _tidy(env: RunEnvironment) -> tuple[tuple[Member, ...], str | None]:

@@ -55,6 +55,8 @@ def main(argv: list[str]) -> int:
     events = Events(int(argv[1]))
     end_with_parent(int(argv[2]), signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Whatever a workload prints or says goes to the log.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     spec = loads(sys.stdin.buffer.read(), RoundSpec, where="standard input")
     store = FilesystemStore(spec.ledger)
     registry = load_registry()

@@ -14,6 +14,7 @@ from daskperf_tasks.run.block import Fault, write_block
 from daskperf_tasks.run.child import Child, MemoryExceeded
 from daskperf_tasks.run.deaths import killed_from_outside, signal_name
 from daskperf_tasks.run.done import last_block, read_block, unprofiled
+from daskperf_tasks.run.log_file import trim
 from daskperf_tasks.run.progress import block_line
 from daskperf_tasks.run.round_main import FRESH_PLEASE
 from daskperf_tasks.run.scheduler_wheel import on_scheduler
@@ -28,6 +29,8 @@ _START_S = 120.0
 _CLOSE_S = 30.0
 #: Lines of the log that a dead process's block quotes.
 _LOG_LINES = 30
+#: Characters of each.
+_LINE = 500
 
 Log = Callable[[str], None]
 
@@ -114,6 +117,7 @@ def _process(
             return path, _follow(spec, store, log, child, left)
         finally:
             child.kill()
+            trim(path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +143,7 @@ class _End:
             fault="infra" if outside else _FAULT.get(self.phase, "harness"),
             error_type="MemoryExceeded" if self.memory else error_type,
             message=self.says(),
-            traceback="\n".join(tail),
+            traceback="\n".join(line[:_LINE] for line in tail),
         )
 
     def says(self) -> str:
@@ -226,8 +230,12 @@ def _limit(spec: RoundSpec, event: dict[str, Any]) -> float:
 
 
 def _write(spec: RoundSpec, store: ArtifactStore, log: Log, turn: Turn, outcome: Outcome) -> None:
-    result = unmeasured_block(spec, turn, outcome)
-    write_block(store, result)
+    """Write what became of a turn that its process did not report."""
+    result = read_block(spec, store, turn.planned.cell_id, turn.attempt)
+    if result is None:
+        result = unmeasured_block(spec, turn, outcome)
+        write_block(store, result)
+    # Else the process wrote it and could not say so any more: what it wrote counts.
     log(block_line(spec, turn, result))
 
 

@@ -68,6 +68,38 @@ def raise_unpicklable(i: int) -> int:
     raise Unpicklable(threading.Lock())
 
 
+class OutOfTheTree(BaseException):
+    pass
+
+
+def raise_a_base_exception(i: int) -> int:
+    raise OutOfTheTree("no Exception, but a BaseException")
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        return 5  # type: ignore[return-value]
+
+
+def raise_wordless(i: int) -> int:
+    raise Wordless
+
+
+def raise_a_long_story(i: int) -> int:
+    raise ValueError("long " * 5_000_000)
+
+
+def close_files(i: int) -> int:
+    os.closerange(3, 100)
+    return 2 * i
+
+
+def kill_the_group(i: int) -> int:
+    os.killpg(os.getpgid(0), signal.SIGTERM)
+    time.sleep(3600)
+    return 2 * i
+
+
 class TwoArguments(Exception):
     def __init__(self, a: int, b: int) -> None:
         super().__init__(f"{a} and {b}")
@@ -253,6 +285,11 @@ ALL = (
     Bad("gil", hold_the_gil),
     Bad("eating", eat_memory),
     Bad("unpicklable", raise_unpicklable),
+    Bad("base", raise_a_base_exception),
+    Bad("wordless", raise_wordless),
+    Bad("long", raise_a_long_story),
+    Bad("closing", close_files),
+    Bad("group", kill_the_group),
     Bad("not-unpickled", raise_what_does_not_unpickle),
     Bad("lock", return_lock),
     Bad("text", return_text),
@@ -285,6 +322,7 @@ ALL = (
     Bad("check-nan", says=(Checked(right_units=float("nan"), text="?"),)),  # type: ignore[arg-type]
     Bad("check-more", says=(Checked(right_units=10**6, text="?"),)),
     Bad("check-less", says=(Checked(right_units=-1, text="?"),)),
+    Bad("check-half", says=(Checked(right_units=3, text="half a pair: \ud800"),)),
     Bad("check-text", says=(Checked(right_units=1, text=object()),)),  # type: ignore[arg-type]
 )
 globals().update({w.name.replace("-", "_").upper(): w for w in ALL})

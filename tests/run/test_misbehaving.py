@@ -49,6 +49,12 @@ def test_hangs_deaths_and_nonsense_in_the_measuring_process(ledger: FilesystemSt
         "eating threads": r"product MemoryExceeded: .* used .*, more than the 1000 MiB that "
         "the round allows; killed in the middle of the block",
         "unpicklable threads": "product Unpicklable: this one holds a lock",
+        "base threads": "product OutOfTheTree: no Exception, but a BaseException",
+        "wordless threads": r"product Wordless: \(its text cannot be had: TypeError\)",
+        "long threads": "product ValueError: long long",
+        "check-half threads": "measured",
+        "closing threads": "measured|ProcessDied",
+        "group threads": "infra ProcessDied: .* killed by SIGTERM",
         "lock threads": "product CorrectnessError",
         "none threads": "product CorrectnessError",
         "much threads": "product CorrectnessError",
