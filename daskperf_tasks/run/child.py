@@ -56,6 +56,39 @@ def child_environment(spec: RoundSpec, environ: Mapping[str, str]) -> dict[str, 
     return env | _THREADS
 
 
+#: Event -> the facts that come with it, and their types.
+_EVENTS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+    "open": {"cell_id": str, "attempt": int},
+    "start": {"cell_id": str, "attempt": int, "limit_s": (int, float)},
+    "done": {"cell_id": str, "attempt": int, "unit": str},
+    "renew": {"cell_id": str, "why": str},
+    "sides": {},
+    "profile": {"limit_s": (int, float)},
+    "closing": {},
+}
+
+
+def event_in(line: bytes) -> dict[str, Any] | None:
+    """Return the event that a line tells, or None when it tells none.
+
+    Examples
+    --------
+    >>> event_in(b'{"event": "sides"}')
+    {'event': 'sides'}
+    >>> event_in(b'{"event": "start"}') is event_in(b"5") is event_in(b"\\xff") is None
+    True
+    """
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    facts = _EVENTS.get(event.get("event", "")) if isinstance(event, dict) else None
+    if facts is None or not all(isinstance(event.get(k), kind) for k, kind in facts.items()):
+        return None
+    told: dict[str, Any] = event
+    return told
+
+
 class MemoryExceeded(Exception):
     """The measuring process and its children hold more than they may; says how much."""
 
@@ -108,6 +141,9 @@ class Child:
     def next_event(self, deadline: float) -> dict[str, Any] | None:
         """Return the next event; None when the process closed the pipe.
 
+        Lines that are no events are left out: a workload may write to any file that its
+        process has open.
+
         Raises
         ------
         TimeoutError
@@ -115,21 +151,23 @@ class Child:
         MemoryExceeded
             When the process and its children hold more memory than they may.
         """
-        while b"\n" not in self._buffer:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            ready, _, _ = select.select([self._events], [], [], min(left, _LOOK_S))
-            if not ready:
-                self._look_at_memory()
-                continue
-            data = os.read(self._events, 65536)
-            if not data:
-                return None
-            self._buffer += data
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        event: dict[str, Any] = json.loads(line)
-        return event
+        while True:
+            while b"\n" not in self._buffer:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError
+                ready, _, _ = select.select([self._events], [], [], min(left, _LOOK_S))
+                if not ready:
+                    self._look_at_memory()
+                    continue
+                data = os.read(self._events, 65536)
+                if not data:
+                    return None
+                self._buffer += data
+            line, _, self._buffer = self._buffer.partition(b"\n")
+            event = event_in(line)
+            if event is not None:
+                return event
 
     def _look_at_memory(self) -> None:
         if self._memory is not None:

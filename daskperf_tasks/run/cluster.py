@@ -159,19 +159,27 @@ class Connection:
             "one whose nanny is gone must be started again",
         )
 
-    def _wait_until_idle(self) -> None:
-        """Restart workers that still run tasks of a measuring process that is gone."""
+    def _busy(self) -> list[str]:
+        """Return the workers that still run tasks after a moment, or do not answer."""
         deadline = time.monotonic() + _BUSY_S
         while True:
             addresses = [address for *_, address in self._scheduler_look(None)["members"]]
             looks = self.client.sync(_each_worker, self.client, addresses)
             # Code that holds the GIL keeps a worker from answering at all.
             busy = [a for a, look in looks.items() if look is None or look["executing"]]
-            if not busy:
-                return
-            if time.monotonic() > deadline:
-                break
+            if not busy or time.monotonic() > deadline:
+                return busy
             time.sleep(0.1)
+
+    def idle(self) -> bool:
+        """Whether no worker runs a task any more, after a moment's patience."""
+        return not self._busy()
+
+    def _wait_until_idle(self) -> None:
+        """Restart workers that still run tasks of a measuring process that is gone."""
+        busy = self._busy()
+        if not busy:
+            return
         self.client.restart_workers(busy, timeout=self.spec.open_timeout_s)
         self._wait_for_workers(self.spec.open_timeout_s)
 
@@ -362,6 +370,10 @@ class ClusterEnvironment:
     def states(self) -> dict[str, State]:
         """Look at this process and the workers."""
         return {"driver": state_look()} | self._connection.states()
+
+    def idle(self) -> bool:
+        """Ask the workers whether they still run tasks; one that failed may leave others."""
+        return self._connection.idle()
 
     def renew(self, names: Collection[str]) -> None:
         """Restart the lane's workers of these names; local ones end with this process."""

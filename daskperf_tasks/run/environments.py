@@ -82,6 +82,10 @@ class RunEnvironment(Protocol):
         """Say which workers were ended since ``begin`` because they held too much memory."""
         ...
 
+    def idle(self) -> bool:
+        """Whether nothing of the last block runs any more, after a moment's patience."""
+        ...
+
     def states(self) -> dict[str, State]:
         """Return what each of its processes keeps for all code that runs in it."""
         ...

@@ -98,16 +98,43 @@ def _row(args: tuple[Any, ...], timing: Timing) -> TaskRow:
     )
 
 
+class InFlight:
+    """How many calls of a pool have not come to their end."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._change = threading.Condition()
+
+    def follow(self, future: Future[Any]) -> None:
+        """Count a call until its future is done."""
+        with self._change:
+            self._count += 1
+        future.add_done_callback(self._ended)
+
+    def _ended(self, _: Future[Any]) -> None:
+        with self._change:
+            self._count -= 1
+            self._change.notify_all()
+
+    def all_ended(self, patience_s: float) -> bool:
+        """Wait for them; False when some still run."""
+        with self._change:
+            return self._change.wait_for(lambda: self._count == 0, patience_s)
+
+
 class TimedThreadPool(ThreadPoolExecutor):
     """A thread pool with a task log."""
 
     def __init__(self, workers: int) -> None:
         super().__init__(workers, thread_name_prefix="daskperf")
         self.log = TaskLog()
+        self.in_flight = InFlight()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn(*args)``, noting its time."""
-        return super().submit(self._run, fn, args)
+        future = super().submit(self._run, fn, args)
+        self.in_flight.follow(future)
+        return future
 
     def _run(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         timing, result = _timed(fn, args)
@@ -128,12 +155,14 @@ class TimedProcessPool(ProcessPoolExecutor):
             initargs=(os.getpid(),),
         )
         self.log = TaskLog()
+        self.in_flight = InFlight()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn(*args)`` in a process, noting its time there."""
         outer: Future[Any] = Future()
         outer.set_running_or_notify_cancel()
         inner = super().submit(_timed, fn, args)
+        self.in_flight.follow(inner)
         inner.add_done_callback(lambda done: self._finish(done, args, outer))
         return outer
 

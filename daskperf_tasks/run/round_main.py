@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from daskperf_tasks.errors import DaskperfError, InputError
-from daskperf_tasks.model.block import BlockResult, Failure, Timeout
+from daskperf_tasks.model.block import BlockResult, Failure, Success, Timeout
 from daskperf_tasks.model.codec import loads
 from daskperf_tasks.run import sides, traces
 from daskperf_tasks.run.block import failure_of, measure_block, write_block
@@ -114,6 +114,7 @@ def _one(
     )
     before = _states(env)
     result = measure_block(turn, spec, env, workload, store)
+    traces.disarm()
     _done(events, result, workload.unit)
     outcome = result.outcome
     if isinstance(outcome, Failure):
@@ -121,6 +122,8 @@ def _one(
     if isinstance(outcome, Timeout):
         _restart_hanging(spec, env)
         return False  # a thread of this process may hang too
+    if not isinstance(outcome, Success) and not _idle(env):
+        return False  # what it left running ends with this process
     changed = traces.differences(before, _states(env))
     if changed:
         text = " and ".join(f"in {name} {what}" for name, what in changed.items())
@@ -130,6 +133,15 @@ def _one(
     if not result.valid and not _harmless(result):
         environments.drop(env_name)
     return True
+
+
+def _idle(env: Any) -> bool:
+    try:
+        with limited(_LOOK_S, lambda: None):
+            return bool(env.idle())
+    except (BlockTimeLimit, Exception) as err:
+        print(f"{type(err).__name__}: {err}", flush=True)
+        return False
 
 
 def _states(env: Any) -> dict[str, traces.State]:

@@ -27,6 +27,8 @@ from daskperf_tasks.run.spec import RoundSpec
 from daskperf_tasks.run.traces import State, look
 from daskperf_tasks.workloads.protocol import Built
 
+#: Seconds that tasks may still run after their block.
+_IDLE_S = 1.0
 _NO_SCHEDULER = Missing(missing="Dask's single-machine schedulers run inside the client")
 _NO_TRANSFER = Missing(missing="Dask's single-machine schedulers move nothing between workers")
 _NO_FINE = Missing(missing="Dask's single-machine schedulers keep no fine performance metrics")
@@ -158,6 +160,10 @@ class ThreadsEnvironment(_SingleMachine):
         host = socket.gethostname()
         return [pool_worker("threads", "driver", os.getpid(), self.threads, host)]
 
+    def idle(self) -> bool:
+        """Wait a moment for the pool's tasks; one that failed may leave others running."""
+        return self._pool.in_flight.all_ended(_IDLE_S)
+
     def close(self) -> None:
         """End the threads."""
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -248,6 +254,10 @@ class ProcessesEnvironment(_SingleMachine):
         """Look at this process and at those of the pool."""
         found = {f"process {pid}": state for pid, state in self._pool.everywhere(look).items()}
         return {"driver": look()} | found
+
+    def idle(self) -> bool:
+        """Wait a moment for the pool's tasks; one that failed may leave others running."""
+        return self._pool.in_flight.all_ended(_IDLE_S)
 
     def close(self) -> None:
         """End the processes, whatever they are at."""

@@ -204,6 +204,8 @@ def _follow(
             if code in (0, FRESH_PLEASE):
                 return None
             return _End(phase=phase, code=code, after_s=time.monotonic() - began)
+        if event["event"] == "done" and not _is_of(event, left):
+            continue  # of no turn that is open: not the measuring process said it
         # One that closes in the middle of a block was ended by what the block did.
         if event["event"] != "closing" or phase not in ("open", "start"):
             phase = event["event"]
@@ -216,6 +218,12 @@ def _follow(
             result = read_block(spec, store, turn.planned.cell_id, turn.attempt)
             if result is not None:
                 log(block_line(spec, turn, result, unit=str(event["unit"])))
+
+
+def _is_of(event: dict[str, Any], left: list[Turn]) -> bool:
+    turn = left[0] if left else None
+    told = (event["cell_id"], event["attempt"])
+    return turn is not None and told == (turn.planned.cell_id, turn.attempt)
 
 
 def _limit(spec: RoundSpec, event: dict[str, Any]) -> float:

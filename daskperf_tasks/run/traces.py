@@ -1,17 +1,20 @@
 """What a block left behind in a process that the next block would find there.
 
 A workload may change what a process keeps for all of its code: the working folder,
-environment variables, signal handlers, Dask's configuration, the collector's switch; or
-leave threads and processes running. Its own results may be right all the same. So that no
-other block is measured under it, the state is read before and after each block, and a
-process that is not as it was is replaced. (Warning filters are put back by the block itself;
-the state of random generators is nobody's: workloads get a seed.)
+environment variables, signal handlers, Dask's configuration, the collector's switch, the
+functions of modules that all code uses; or leave threads and processes running. Its own
+results may be right all the same. So that no other block is measured under it, the state is
+read before and after each block, and a process that is not as it was is replaced. (Warning
+filters are put back by the block itself; the state of random generators is nobody's:
+workloads get a seed.)
 """
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import gc
+import logging
 import os
 import signal
 import sys
@@ -43,6 +46,11 @@ _KNOWN_THREADS = (
 )
 #: Beginnings of environment variables that native libraries set when they are imported.
 _BY_LIBRARIES = ("KMP_",)
+#: Modules whose functions are looked at: a block that replaces one changes all later ones.
+_SHARED_MODULES = (
+    *("builtins", "gc", "json", "math", "os", "pickle", "random", "threading", "time"),
+    *("dask", "dask.base", "numpy", "pandas"),
+)
 # Not SIGALRM: every time limit sets that one anew.
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
@@ -61,6 +69,12 @@ class State:
     collector: tuple[bool, tuple[int, int, int]]
     path: tuple[str, ...]
     recursion_limit: int
+    umask: int
+    switch_interval_s: float
+    #: Level up to which all logging is off.
+    silenced: int
+    #: Module and name -> identity, of functions that a patch would replace for all.
+    functions: Mapping[str, int]
     threads: frozenset[str]
     #: Descendants that are not Dask's or multiprocessing's own: pid -> command.
     processes: Mapping[int, str]
@@ -79,6 +93,10 @@ def look() -> State:
         collector=(gc.isenabled(), gc.get_threshold()),
         path=tuple(sys.path),
         recursion_limit=sys.getrecursionlimit(),
+        umask=_umask(),
+        switch_interval_s=sys.getswitchinterval(),
+        silenced=logging.root.manager.disable,
+        functions=_functions(),
         threads=frozenset(
             t.name
             for t in threading.enumerate()
@@ -108,6 +126,17 @@ def difference(before: State, after: State) -> tuple[str, ...]:
         said.append("the import path changed")
     if before.recursion_limit != after.recursion_limit:
         said.append(f"the recursion limit is {after.recursion_limit}")
+    if before.umask != after.umask:
+        said.append(f"the umask is {after.umask:o}")
+    if before.switch_interval_s != after.switch_interval_s:
+        said.append(f"the switch interval is {after.switch_interval_s:g} s")
+    if before.silenced != after.silenced:
+        said.append(f"logging is off up to level {after.silenced}")
+    both = before.functions.keys() & after.functions.keys()
+    patched = sorted(n for n in both if before.functions[n] != after.functions[n])
+    said += [f"{name} was replaced" for name in patched[:3]]
+    if len(patched) > 3:
+        said.append(f"and {len(patched) - 3} more")
     said += [f"a thread {name!r} still runs" for name in sorted(after.threads - before.threads)[:3]]
     new = after.processes.keys() - before.processes.keys()
     said += [f"a process still runs: {after.processes[pid]}" for pid in sorted(new)[:3]]
@@ -122,6 +151,33 @@ def differences(before: Mapping[str, State], after: Mapping[str, State]) -> dict
         if said and before[name].pid == after[name].pid:
             found[name] = "; ".join(said)
     return found
+
+
+def _umask() -> int:
+    """Return the umask: Linux tells it, elsewhere it can only be read by setting it."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    return -1
+
+
+def _functions() -> dict[str, int]:
+    """Return the identities of the functions of modules that every workload shares."""
+    found = {}
+    for name in _SHARED_MODULES:
+        module = sys.modules.get(name)
+        for key, value in list(vars(module).items()) if module is not None else ():
+            if callable(value):
+                found[f"{name}.{key}"] = id(value)
+    return found
+
+
+def disarm() -> None:
+    """Stop the timers of this process that would end it, or interrupt it, in a later block."""
+    faulthandler.cancel_dump_traceback_later()
+    for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+        signal.setitimer(timer, 0)
 
 
 def end_strangers() -> None:

@@ -6,11 +6,15 @@ the graph is built, or in the check.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import faulthandler
 import gc
+import itertools
 import os
 import random
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -87,6 +91,39 @@ def raise_wordless(i: int) -> int:
 
 def raise_a_long_story(i: int) -> int:
     raise ValueError("long " * 5_000_000)
+
+
+def arm_a_timer(i: int) -> int:
+    faulthandler.dump_traceback_later(2, exit=True)
+    return 2 * i
+
+
+_calls = itertools.count()
+
+
+def raise_while_others_hang(i: int) -> int:
+    if next(_calls) % 2:
+        raise ValueError("the others hang")
+    time.sleep(3600)
+    return 2 * i
+
+
+def patch_a_clock(i: int) -> int:
+    real = time.perf_counter
+    time.perf_counter = lambda: real() * 0.5
+    return 2 * i
+
+
+def write_to_all_files(i: int) -> int:
+    for number in range(3, 30):
+        with contextlib.suppress(OSError):
+            if stat.S_ISFIFO(os.fstat(number).st_mode):
+                os.write(
+                    number,
+                    b'\xff\xfe no JSON\n[1, 2]\n{"event": "done", "cell_id": "x", '
+                    b'"attempt": 1, "unit": "y"}\n{"event": "start"}\n',
+                )
+    return 2 * i
 
 
 def close_files(i: int) -> int:
@@ -289,6 +326,10 @@ ALL = (
     Bad("wordless", raise_wordless),
     Bad("long", raise_a_long_story),
     Bad("closing", close_files),
+    Bad("timer", arm_a_timer),
+    Bad("clock", patch_a_clock),
+    Bad("others", raise_while_others_hang),
+    Bad("pipes", write_to_all_files),
     Bad("group", kill_the_group),
     Bad("not-unpickled", raise_what_does_not_unpickle),
     Bad("lock", return_lock),
