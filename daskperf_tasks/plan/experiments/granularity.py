@@ -83,7 +83,7 @@ GRANULARITY = KindSpec(
             help="Iterations of the kernel in a task, to compare",
             limits=_GRAIN,
             many=True,
-            default=(8, 32, 128, 256, 512, 1024, 2048, 4096),
+            default=(16, 64, 256, 512, 1024, 2048, 4096, 8192),
         ),
         Option(name="width", help="Tasks of a step", limits=_WIDTH, default=(8,)),
         Option(name="steps", help="Steps of the graph", limits=_WIDTH, default=(12,)),
