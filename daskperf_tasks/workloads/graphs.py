@@ -7,7 +7,7 @@ from typing import Any
 
 from daskperf_tasks.errors import CorrectnessError
 from daskperf_tasks.model.graph import GraphFacts
-from daskperf_tasks.workloads.protocol import Built, ParamSpec
+from daskperf_tasks.workloads.protocol import Built, ParamSpec, in_one_layer
 
 #: The parameter ``graph`` of the workloads that can be run in both forms.
 GRAPH_PARAM = ParamSpec(kind=str, default="optimized", choices=("optimized", "low-level"))
@@ -50,9 +50,6 @@ def written_down(collection: Any) -> Any:
     CorrectnessError
         When it has more than one.
     """
-    from dask.delayed import Delayed
-    from dask.highlevelgraph import HighLevelGraph
-
     expr = getattr(collection, "expr", None)
     if expr is not None:
         lowered = expr.lower_completely()
@@ -66,8 +63,8 @@ def written_down(collection: Any) -> Any:
             "only a result of one partition can be written down", found=f"{len(keys)} partitions"
         )
     name = keys[0] if isinstance(keys, tuple) else keys
-    layers = HighLevelGraph.from_collections(name, dict(graph))
-    return Delayed(keys, layers, layer=name)
+    (written,) = in_one_layer(name, dict(graph), keys).collections
+    return written
 
 
 def graph_facts(built: Built) -> GraphFacts:

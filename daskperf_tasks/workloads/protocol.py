@@ -202,16 +202,32 @@ class TaskList:
     def built(self) -> Built:
         """Return one ``Delayed`` a task, all in a single layer."""
         from dask.base import tokenize
-        from dask.delayed import Delayed
-        from dask.highlevelgraph import HighLevelGraph
 
         layer = f"{self.name}-{tokenize(self.name, self.arguments)}"
         keys = [(layer, i) for i in range(len(self.arguments))]
         tasks = {
             key: (self.function, *args) for key, args in zip(keys, self.arguments, strict=True)
         }
-        graph = HighLevelGraph.from_collections(layer, tasks)
-        return Built(
-            collections=tuple(Delayed(key, graph, layer=layer) for key in keys),
-            optimize_graph=False,
-        )
+        return in_one_layer(layer, tasks, *keys)
+
+
+def in_one_layer(layer: str, tasks: Mapping[Any, Any], *wanted: Any) -> Built:
+    """Return the tasks as a single layer that Dask leaves as it is.
+
+    Parameters
+    ----------
+    layer
+        Name of the layer.
+    tasks
+        By their keys.
+    wanted
+        Keys of the results.
+    """
+    from dask.delayed import Delayed
+    from dask.highlevelgraph import HighLevelGraph
+
+    graph = HighLevelGraph.from_collections(layer, tasks)
+    return Built(
+        collections=tuple(Delayed(key, graph, layer=layer) for key in wanted),
+        optimize_graph=False,
+    )

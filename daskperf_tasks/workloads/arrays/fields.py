@@ -9,33 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from daskperf_tasks.workloads.splitmix import GOLDEN, mixed
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 #: Odd multipliers that spread the index of each axis over 64 bits (golden ratio; MurmurHash3).
-SPREAD = (0x9E3779B97F4A7C15, 0xFF51AFD7ED558CCD)
-
-
-def mixed(numbers: Any) -> NDArray[np.uint64]:
-    """Return numbers of 64 bits that depend on every bit of others, one by one.
-
-    Notes
-    -----
-    The output function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> [hex(x) for x in mixed(np.arange(2, dtype=np.uint64))]
-    ['0x0', '0x5692161d100b05e5']
-    """
-    import numpy as np
-
-    z = np.asarray(numbers, dtype=np.uint64)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+SPREAD = (GOLDEN, 0xFF51AFD7ED558CCD)
 
 
 def positions(starts: Sequence[int], shape: Sequence[int]) -> NDArray[np.uint64]:

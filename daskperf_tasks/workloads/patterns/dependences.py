@@ -22,29 +22,11 @@ Bench's ``random_nearest`` with a radius of 2; its tasks have as many inputs on 
 
 from __future__ import annotations
 
+from daskperf_tasks.workloads.splitmix import mix
+
 PATTERNS = ("trivial", "stencil", "fft", "tree", "random")
 #: Neighbours that a task of ``random`` may depend on, besides its own column.
 NEIGHBOURS = (-2, -1, 1, 2)
-
-_MASK = 2**64 - 1
-
-
-def mix(number: int) -> int:
-    """Return a number of 64 bits that depends on every bit of another.
-
-    Notes
-    -----
-    The output function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-
-    Examples
-    --------
-    >>> mix(0), hex(mix(1))
-    (0, '0x5692161d100b05e5')
-    """
-    z = number & _MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-    return z ^ (z >> 31)
 
 
 def drawn(seed: int, step: int, column: int, purpose: int) -> int:

@@ -32,7 +32,7 @@ from daskperf_tasks.workloads.patterns.dependences import PATTERNS, dependences,
 from daskperf_tasks.workloads.patterns.kernels import KERNELS, iterations
 from daskperf_tasks.workloads.patterns.reference import reference
 from daskperf_tasks.workloads.patterns.tasks import TAG_BYTES, Rule, collect, run_task
-from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
+from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec, in_one_layer
 from daskperf_tasks.workloads.protocol import with_defaults as _full
 
 #: The most tasks of a graph: more than Dask's scheduler holds in 4 GiB.
@@ -130,8 +130,6 @@ class Pattern:
         """
         from dask._task_spec import Task, TaskRef
         from dask.base import tokenize
-        from dask.delayed import Delayed
-        from dask.highlevelgraph import HighLevelGraph
 
         rule, steps = _rule(params, seed)
         token = tokenize("pattern", rule, steps)
@@ -148,8 +146,7 @@ class Pattern:
             graph[key] = Task(key, run_task, rule, step, column, (step, column) in read, *refs)
         unread = (TaskRef((name, *tag)) for tag in sources if tag not in read)
         graph[last] = Task(last, collect, *unread)
-        layers = HighLevelGraph.from_collections(last, graph)
-        return Built(collections=(Delayed(last, layers, layer=last),), optimize_graph=False)
+        return in_one_layer(last, graph, last)
 
     def check(self, results: tuple[Any, ...], params: Params, *, units: int, seed: int) -> Checked:
         """Compare the checksum with that of a sequential evaluation step by step.

@@ -10,13 +10,13 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from daskperf_tasks.workloads.arrays.fields import mixed
 from daskperf_tasks.workloads.patterns.dependences import (
     FOR_DEPENDENCES,
     FOR_IMBALANCE,
     NEIGHBOURS,
 )
 from daskperf_tasks.workloads.patterns.kernels import first_lanes, stream_place
+from daskperf_tasks.workloads.splitmix import mixed
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from daskperf_tasks.errors import CorrectnessError
-from daskperf_tasks.workloads.patterns.dependences import dependences, mix
+from daskperf_tasks.workloads.patterns.dependences import dependences
 from daskperf_tasks.workloads.patterns.kernels import iterations, run_kernel
+from daskperf_tasks.workloads.splitmix import MASK, mix
 
 #: Bytes of a tag (step and column) in a payload.
 TAG_BYTES = 16
-_MASK = 2**64 - 1
 
 
 class Rule(NamedTuple):
@@ -66,7 +66,7 @@ def start_of(step: int, column: int, digest: int) -> int:
 
 def collect(*outputs: Output) -> tuple[int, int]:
     """Return how many outputs nobody else reads, and the sum of their checksums mod 2^64."""
-    return len(outputs), sum(output.checksum for output in outputs) & _MASK
+    return len(outputs), sum(output.checksum for output in outputs) & MASK
 
 
 def _verify(rule: Rule, step: int, column: int, inputs: tuple[Output, ...]) -> None:

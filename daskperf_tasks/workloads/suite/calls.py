@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from daskperf_tasks.errors import InputError
-from daskperf_tasks.workloads.protocol import Built
+from daskperf_tasks.workloads.protocol import Built, in_one_layer
 
 #: The most calls that are made through ``dask.delayed``. Each is a layer of its own, and
 #: to cull the graph Dask walks all wanted keys once a layer: 0.2 ms a task at 2,000 tasks,
@@ -65,12 +65,3 @@ def merged(
     last = (f"total-{layer}", 0)
     tasks[last] = (total, *keys)
     return in_one_layer(layer, tasks, last)
-
-
-def in_one_layer(layer: str, tasks: dict[Any, tuple[Any, ...]], last: Any) -> Built:
-    """Return the tasks as a single layer that Dask leaves as it is; ``last`` is the result."""
-    from dask.delayed import Delayed
-    from dask.highlevelgraph import HighLevelGraph
-
-    graph = HighLevelGraph.from_collections(layer, tasks)
-    return Built(collections=(Delayed(last, graph, layer=layer),), optimize_graph=False)

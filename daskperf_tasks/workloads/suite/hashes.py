@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from daskperf_tasks.workloads.splitmix import GOLDEN, MASK, mix, mixed_in_place
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_MASK = 2**64 - 1
-_GOLDEN = 0x9E3779B97F4A7C15
 
 
 def words(seed: int, stream: int, first: int, stop: int) -> NDArray[Any]:
@@ -42,20 +41,7 @@ def words_at(seed: int, stream: int, index: NDArray[Any]) -> NDArray[Any]:
     """
     import numpy as np
 
-    start = _mix(_mix((seed + _GOLDEN) & _MASK) + stream)
-    golden = np.uint64(_GOLDEN)
-    z = index * golden
-    z += np.uint64((start + _GOLDEN) & _MASK)
-    z ^= z >> np.uint64(30)
-    z *= np.uint64(0xBF58476D1CE4E5B9)
-    z ^= z >> np.uint64(27)
-    z *= np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return z
-
-
-def _mix(z: int) -> int:
-    z &= _MASK
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
-    return z ^ (z >> 31)
+    start = mix(mix(seed + GOLDEN) + stream)
+    z = index * np.uint64(GOLDEN)
+    z += np.uint64((start + GOLDEN) & MASK)
+    return mixed_in_place(z)

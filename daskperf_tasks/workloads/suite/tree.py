@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from daskperf_tasks.workloads.graphs import GRAPH_PARAM
-from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
+from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec, in_one_layer
 from daskperf_tasks.workloads.protocol import with_defaults as _full
-from daskperf_tasks.workloads.suite.calls import check_calls, in_one_layer
+from daskperf_tasks.workloads.suite.calls import check_calls
 from daskperf_tasks.workloads.suite.merge import check_sum, sum_from
 
 _PARAMS: Mapping[str, ParamSpec] = {

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
+from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec, in_one_layer
 from daskperf_tasks.workloads.protocol import with_defaults as _full
 from daskperf_tasks.workloads.suite.corpus import (
     TOLERANCE,
@@ -73,8 +73,6 @@ class Vectorizer:
     def build(self, params: Params, *, units: int, seed: int) -> Built:
         """Return one digest a partition."""
         from dask.base import tokenize
-        from dask.delayed import Delayed
-        from dask.highlevelgraph import HighLevelGraph
 
         full = _full(self, params)
         token = tokenize(self.name, sorted(full.items()), seed)
@@ -86,11 +84,7 @@ class Vectorizer:
             tasks[(rows, i)] = (hashed_rows, seed, first, stop, *size)
             tasks[(told, i)] = (digest, (rows, i))
             keys.append((told, i))
-        graph = HighLevelGraph.from_collections(told, tasks)
-        return Built(
-            collections=tuple(Delayed(key, graph, layer=told) for key in keys),
-            optimize_graph=False,
-        )
+        return in_one_layer(told, tasks, *keys)
 
     def check(self, results: tuple[Any, ...], params: Params, *, units: int, seed: int) -> Checked:
         """Count and hash in plain Python; of a large corpus some partitions, the rest by rules."""

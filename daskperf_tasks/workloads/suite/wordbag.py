@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
+from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec, in_one_layer
 from daskperf_tasks.workloads.protocol import with_defaults as _full
 from daskperf_tasks.workloads.suite.corpus import (
     TOLERANCE,
@@ -96,8 +96,6 @@ class WordBag:
     def build(self, params: Params, *, units: int, seed: int) -> Built:
         """Return two digests a partition."""
         from dask.base import tokenize
-        from dask.delayed import Delayed
-        from dask.highlevelgraph import HighLevelGraph
 
         full = _full(self, params)
         features = full["features"]
@@ -115,11 +113,7 @@ class WordBag:
                 bags.append(bag)
             tasks[(last, i)] = (weighed_bags, *bags)
             keys.append((last, i))
-        graph = HighLevelGraph.from_collections(last, tasks)
-        return Built(
-            collections=tuple(Delayed(key, graph, layer=last) for key in keys),
-            optimize_graph=False,
-        )
+        return in_one_layer(last, tasks, *keys)
 
     def check(self, results: tuple[Any, ...], params: Params, *, units: int, seed: int) -> Checked:
         """Do it all in plain Python; of a large corpus some partitions, the rest by rules."""

@@ -12,9 +12,8 @@ from daskperf_tasks.workloads.arrays.fields import (
     digest_of,
     field,
     field_array,
-    mixed,
 )
-from daskperf_tasks.workloads.patterns.dependences import mix
+from daskperf_tasks.workloads.splitmix import mix, mixed
 
 
 @settings(deadline=None)
