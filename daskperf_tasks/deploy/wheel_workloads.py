@@ -10,16 +10,9 @@ with that folder first on its path, imports and describes them
 from __future__ import annotations
 
 import configparser
-import contextlib
 import io
-import json
 import os
-import select
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -33,13 +26,13 @@ from daskperf_tasks.model.ids import Scalar
 from daskperf_tasks.model.subject import Subject
 from daskperf_tasks.workloads.describe import KINDS
 from daskperf_tasks.workloads.protocol import ParamSpec, Workload
+from daskperf_tasks.workloads.questions import Answerer, NoAnswer
 from daskperf_tasks.workloads.registry import GROUP, Workloads, load_registry
 
 #: Seconds to import and describe all workloads of a wheel, and for each later question.
 TIMEOUT_S = 60.0
 #: Lines of what they printed that an error shows.
 _TAIL_LINES = 20
-_ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,75 +187,33 @@ class _Describer:
     def __init__(self, file: str, folder: str, timeout_s: float) -> None:
         self._file = file
         self._timeout_s = timeout_s
-        self._answers, writing = os.pipe()
-        self._buffer = b""
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115  # __exit__ closes it
-        env = {k: v for k, v in os.environ.items() if not k.startswith(_DROPPED)}
-        own_path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        path = dict.fromkeys([folder, str(_ROOT), *filter(None, own_path)])
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "daskperf_tasks.workloads.describe", str(writing)],
-                stdin=subprocess.PIPE,
-                stdout=self._printed,
-                stderr=subprocess.STDOUT,
-                env=env | {"PYTHONPATH": os.pathsep.join(path)},
-                pass_fds=(writing,),
-                start_new_session=True,
+            self._process = Answerer(
+                "daskperf_tasks.workloads.describe", path=[folder], printed=self._printed
             )
         except BaseException:
-            os.close(self._answers)
             self._printed.close()
             raise
-        finally:
-            os.close(writing)
 
     def __enter__(self) -> _Describer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        if self._process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
-        os.close(self._answers)
+        self._process.close()
         self._printed.close()
 
     def ask(self, question: Mapping[str, Any], what: str) -> Any:
         """Return the answer; ``what`` names the question in errors (WheelError)."""
-        stdin = self._process.stdin
-        assert stdin is not None  # it is a pipe
-        with contextlib.suppress(BrokenPipeError):  # its end is told by the missing answer
-            stdin.write(json.dumps(question).encode() + b"\n")
-            stdin.flush()
-        line = self._line()
-        if line is None:
-            late = self._process.poll() is None
-            ended = "" if late else f"its process ended with code {self._process.wait()}"
-            raise self._error(what, ended or f"no answer within {self._timeout_s:g} s")
-        said = json.loads(line)
+        try:
+            said = self._process.ask(question, self._timeout_s)
+        except NoAnswer as err:
+            ended = f"its process ended with code {err.code}"
+            late = f"no answer within {self._timeout_s:g} s"
+            raise self._error(what, late if err.code is None else ended) from err
         if "error" in said:
             raise self._error(what, said["error"])
         return said["ok"]
-
-    def _line(self) -> bytes | None:
-        deadline = time.monotonic() + self._timeout_s
-        while b"\n" not in self._buffer:
-            ready, _, _ = select.select(
-                [self._answers], [], [], max(0.0, deadline - time.monotonic())
-            )
-            data = os.read(self._answers, 65536) if ready else b""
-            if not data:
-                if ready:
-                    # The pipe is closed: give the process a moment to have an exit code.
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        self._process.wait(5.0)
-                return None
-            self._buffer += data
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
 
     def _error(self, what: str, found: str) -> WheelError:
         self._printed.seek(0, os.SEEK_END)
@@ -274,7 +225,3 @@ class _Describer:
             found="\n".join([found, *tail]),
             todo="correct the wheel; `daskperf plan MATRIX --subject WHEEL` checks it",
         )
-
-
-#: Of this process's environment, what is not for the workloads.
-_DROPPED = ("AIRFLOW", "_AIRFLOW", "PYTHON")

@@ -1,29 +1,23 @@
-"""Says what workloads are: ``python -m daskperf_tasks.workloads.describe DESCRIPTOR``.
+"""Says what workloads are: ``python -m daskperf_tasks.workloads.describe``.
 
 Planning must know the workloads of a wheel that is not installed here. Their code
 is run in this process, which ends when planning is done, and never in the
-orchestrator's. Questions come as JSON lines on standard input, answers go as JSON
-lines to the pipe whose number is the first argument, so that whatever the
-workloads print disturbs nothing::
+orchestrator's. Questions (:mod:`daskperf_tasks.workloads.questions`) are such::
 
     {"load": {"words": "mypackage.words:WORDS"}}    name of the entry point -> what it names
     {"ask": "words", "method": "own_units", "params": {"n": 3}}
-
-An answer is ``{"ok": ...}`` or ``{"error": "why not"}``.
 """
 
 from __future__ import annotations
 
-import json
 import operator
-import os
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from daskperf_tasks.errors import InputError
 from daskperf_tasks.model.ids import Scalar
 from daskperf_tasks.workloads.protocol import ParamSpec, Workload, libraries_of
+from daskperf_tasks.workloads.questions import answer_questions
 from daskperf_tasks.workloads.registry import load_workload
 
 KINDS: Mapping[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
@@ -92,19 +86,11 @@ def answer(question: Mapping[str, Any], loaded: dict[str, Workload]) -> Any:
     return operator.index(value) if question["method"] == "own_units" else float(value)
 
 
-def main(argv: list[str]) -> None:
-    """Answer until standard input ends."""
-    loaded: dict[str, Workload] = {}
-    with os.fdopen(int(argv[1]), "w") as out:
-        for line in sys.stdin:
-            try:
-                said = {"ok": answer(json.loads(line), loaded)}
-            except InputError as err:
-                said = {"error": str(err)}
-            except (Exception, SystemExit) as err:
-                said = {"error": f"{type(err).__name__}: {err}"}
-            print(json.dumps(said), file=out, flush=True)
+def says(err: BaseException) -> str:
+    """Word an exception; errors of ours say themselves what they are."""
+    return str(err) if isinstance(err, InputError) else f"{type(err).__name__}: {err}"
 
 
 if __name__ == "__main__":
-    main(sys.argv)
+    loaded_here: dict[str, Workload] = {}
+    answer_questions(lambda question: answer(question, loaded_here), says)
