@@ -35,6 +35,7 @@ from daskperf_tasks.run.contract import built_by, checked_by
 from daskperf_tasks.run.deaths import TERMINATED, explained
 from daskperf_tasks.run.environments import RunEnvironment
 from daskperf_tasks.run.limits import BlockTimeLimit, WorkerLost, limited
+from daskperf_tasks.run.log_file import last_lines
 from daskperf_tasks.run.look import Look, between
 from daskperf_tasks.run.spec import RoundSpec, Turn
 from daskperf_tasks.store.keys import block_file, stream_file
@@ -45,9 +46,8 @@ from daskperf_tasks.workloads.protocol import Built, Workload
 #: Seconds for tidying up after a block.
 _TIDY_S = 8.0
 _TRACEBACK_LINES = 60
-#: Characters that are kept of a message, and of a line of a traceback.
+#: Characters that are kept of a message.
 _MESSAGE = 2000
-_LINE = 500
 
 Fault = Literal["infra", "product", "harness", "input"]
 
@@ -265,12 +265,12 @@ def failure_of(err: BaseException, fault: Fault) -> Failure:
     if isinstance(err, DaskperfError):
         kind = err.kind
         fault = kind if kind in ("infra", "product", "input") else "harness"  # type: ignore[assignment]
-    lines = "".join(traceback.format_exception(err)).splitlines()
+    text = "".join(traceback.format_exception(err))
     return Failure(
         fault=fault,
         error_type=type(err).__name__,
         message=_text_of(err)[:_MESSAGE],
-        traceback="\n".join(line[:_LINE] for line in lines[-_TRACEBACK_LINES:]),
+        traceback=last_lines(text, _TRACEBACK_LINES),
     )
 
 

@@ -337,18 +337,10 @@ class ClusterEnvironment:
     def begin(self, workers: int | None) -> None:
         """Restrict tasks to some workers, to one of them, or to one at a time in each."""
         client = self._connection.client
-        info = client.scheduler_info(n_workers=-1)["workers"]
-        by_name = dict(sorted((str(info[a]["name"]), str(a)) for a in info))
         self._options, self._bound, self._slots = {}, {}, None
         self._killed_before = len(self._connection.memory_kills())
-        if self._env == "remote-threads":
-            name, address = next(iter(by_name.items()))
-            self._bound = {name: address}
-            self._slots = workers
-            check_enough(self._env, workers, int(info[address]["nthreads"]))
-        elif workers is not None:
-            check_enough(self._env, workers, len(by_name))
-            self._bound = dict(list(by_name.items())[:workers])
+        if self._env == "remote-threads" or workers is not None:
+            self._bind(workers)
         if self._env == "remote-processes":
             self._slots = 1
         if self._slots is not None:
@@ -357,6 +349,18 @@ class ClusterEnvironment:
         if self._bound:
             self._options |= {"workers": list(self._bound.values()), "allow_other_workers": False}
             self._connection.watch()
+
+    def _bind(self, workers: int | None) -> None:
+        """Choose the first workers by name, and how many threads of one."""
+        info = self._connection.client.scheduler_info(n_workers=-1)["workers"]
+        by_name = sorted((str(info[a]["name"]), str(a)) for a in info)
+        if self._env == "remote-threads":
+            self._bound = dict(by_name[:1])
+            self._slots = workers
+            check_enough(self._env, workers, int(info[by_name[0][1]]["nthreads"]))
+        else:
+            check_enough(self._env, workers, len(by_name))
+            self._bound = dict(by_name[:workers])
 
     def memory_kills(self) -> str | None:
         """Say which workers their nannies ended since ``begin`` because of their memory."""

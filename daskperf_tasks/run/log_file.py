@@ -6,6 +6,19 @@ from pathlib import Path
 
 #: The most that is kept of a log: a quarter from its beginning, the rest from its end.
 LOG_BYTES = 16 * 2**20
+#: Characters that are kept of a line that is quoted.
+_LINE = 500
+
+
+def last_lines(text: str, most: int) -> str:
+    """Return the end of a text for a block's document, long lines cut.
+
+    Examples
+    --------
+    >>> last_lines("a\\nb\\nc", 2)
+    'b\\nc'
+    """
+    return "\n".join(line[:_LINE] for line in text.splitlines()[-most:])
 
 
 def trim(path: Path, limit_bytes: int = LOG_BYTES) -> None:

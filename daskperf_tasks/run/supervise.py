@@ -14,7 +14,7 @@ from daskperf_tasks.run.block import Fault, write_block
 from daskperf_tasks.run.child import Child, MemoryExceeded
 from daskperf_tasks.run.deaths import killed_from_outside, signal_name
 from daskperf_tasks.run.done import last_block, read_block, unprofiled
-from daskperf_tasks.run.log_file import trim
+from daskperf_tasks.run.log_file import last_lines, trim
 from daskperf_tasks.run.progress import block_line
 from daskperf_tasks.run.round_main import FRESH_PLEASE
 from daskperf_tasks.run.scheduler_wheel import on_scheduler
@@ -29,8 +29,6 @@ _START_S = 120.0
 _CLOSE_S = 30.0
 #: Lines of the log that a dead process's block quotes.
 _LOG_LINES = 30
-#: Characters of each.
-_LINE = 500
 
 Log = Callable[[str], None]
 
@@ -136,14 +134,13 @@ class _End:
         """Return what that makes of the block it was at."""
         if self.code is None and self.memory is None and self.phase == "start":
             return Timeout(after_s=round(self.after_s, 3))
-        tail = path.read_text(errors="replace").splitlines()[-_LOG_LINES:]
         outside = self.code is not None and killed_from_outside([self.code]) is not None
         error_type = "ProcessDied" if self.code is not None else "ProcessHung"
         return Failure(
             fault="infra" if outside else _FAULT.get(self.phase, "harness"),
             error_type="MemoryExceeded" if self.memory else error_type,
             message=self.says(),
-            traceback="\n".join(line[:_LINE] for line in tail),
+            traceback=last_lines(path.read_text(errors="replace"), _LOG_LINES),
         )
 
     def says(self) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from daskperf_tasks.errors import InputError
-from daskperf_tasks.workloads.arrays.compare import refuse, same_numbers, same_units
 from daskperf_tasks.workloads.arrays.p2p import need_cluster
+from daskperf_tasks.workloads.compare import refuse, same_numbers, same_units
 from daskperf_tasks.workloads.graphs import GRAPH_PARAM, written_down
 from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
 from daskperf_tasks.workloads.protocol import with_defaults as _full

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from daskperf_tasks.allocated import allocation_of
 from daskperf_tasks.cli import main
@@ -20,17 +19,7 @@ from daskperf_tasks.plan.experiments.single import experiment_matrix
 from daskperf_tasks.settings import read_settings
 from daskperf_tasks.workloads.registry import load_registry
 
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("STORE", "WHEELS", "LANE", "SUBJECT", "NOTIFY"):
-        monkeypatch.delenv(f"DASKPERF_{name}", raising=False)
-    monkeypatch.setenv("DASKPERF_HOME", str(tmp_path))
-    return tmp_path
-
-
-def call(*words: str) -> Result:
-    return CliRunner().invoke(main, words)
+from .conftest import call
 
 
 def group(name: str) -> click.Group:

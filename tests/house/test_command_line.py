@@ -7,21 +7,10 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from daskperf_tasks.cli import main
 
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("STORE", "WHEELS", "LANE", "SUBJECT", "NOTIFY"):
-        monkeypatch.delenv(f"DASKPERF_{name}", raising=False)
-    monkeypatch.setenv("DASKPERF_HOME", str(tmp_path))
-    return tmp_path
-
-
-def call(*words: str) -> Result:
-    return CliRunner().invoke(main, words)
+from .conftest import call
 
 
 def test_the_commands_are_those_of_the_contract() -> None:

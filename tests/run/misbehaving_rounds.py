@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from daskperf_tasks.model.block import BlockResult, Failure, Timeout
-from daskperf_tasks.plan.build import make_plan
-from daskperf_tasks.plan.matrix_file import load_matrix
 from daskperf_tasks.run.done import read_block
 from daskperf_tasks.run.spec import Layout, RoundSpec
 from daskperf_tasks.run.supervise import run_round
 from daskperf_tasks.store.filesystem import FilesystemStore
-from daskperf_tasks.workloads.registry import load_registry
 
 from .misbehaving_workloads import SPEC
-from .rounds import RUN, small_spec
+from .rounds import plan_of_text, small_spec
 
 Cells = Sequence[tuple[str, str]]
 
@@ -38,16 +35,7 @@ def misbehaving_spec(
         for workload, limit_s in ((name, own.get(name, timeout_s)), ("good", 30.0)):
             text += f'[[workload]]\nname = "{workload}"\nunits = 3\nenvironments = ["{env}"]\n'
             text += f"params = {{ k = {k} }}\ntimeout_s = {limit_s}\n"
-    registry = load_registry({"DASKPERF_WORKLOADS": SPEC})
-    plan = make_plan(
-        load_matrix(text, where="bad", registry=registry),
-        run_id=RUN,
-        created_at="2026-11-30T01:02:03+00:00",
-        trigger="cli",
-        commit="unknown",
-        arms=("subject",),
-        registry=registry,
-    )
+    plan = plan_of_text(text, SPEC)
     spec = small_spec(plan, ledger.root, scheduler=scheduler, layout=Layout(workers=2, threads=2))
     by_id = {turn.planned.cell_id: turn for turn in spec.turns}
     return replace(

@@ -44,7 +44,12 @@ def small_plan(
     """
     for name, env in cells:
         text += f'[[workload]]\nname = "{name}"\nunits = {units}\nenvironments = ["{env}"]\n'
-    registry = load_registry({"DASKPERF_WORKLOADS": SPEC})
+    return plan_of_text(text, SPEC)
+
+
+def plan_of_text(text: str, workloads: str) -> Plan:
+    """The plan of a matrix of these workloads (module:OBJECT, ...)."""
+    registry = load_registry({"DASKPERF_WORKLOADS": workloads})
     return make_plan(
         load_matrix(text, where="small", registry=registry),
         run_id=RUN,

@@ -6,16 +6,13 @@ from daskperf_tasks.collect.task_stream import from_parquet
 from daskperf_tasks.model.block import Failure, Success
 from daskperf_tasks.model.ids import parse_cell_id
 from daskperf_tasks.model.plan import Plan
-from daskperf_tasks.plan.build import make_plan
-from daskperf_tasks.plan.matrix_file import load_matrix
 from daskperf_tasks.run.spec import Layout
 from daskperf_tasks.run.supervise import run_round
 from daskperf_tasks.store.filesystem import FilesystemStore
-from daskperf_tasks.workloads.registry import load_registry
 from tests.dask_cluster import Cluster
 
 from .odd_workloads import SPEC
-from .rounds import RUN, small_spec
+from .rounds import RUN, plan_of_text, small_spec
 
 
 def plan_of(environments: list[str], workers: list[int]) -> Plan:
@@ -33,16 +30,7 @@ def plan_of(environments: list[str], workers: list[int]) -> Plan:
     environments = {environments!r}
     workers = {workers!r}
     """
-    registry = load_registry({"DASKPERF_WORKLOADS": SPEC})
-    return make_plan(
-        load_matrix(text, where="small", registry=registry),
-        run_id=RUN,
-        created_at="2026-11-30T01:02:03+00:00",
-        trigger="cli",
-        commit="unknown",
-        arms=("subject",),
-        registry=registry,
-    )
+    return plan_of_text(text, SPEC)
 
 
 def test_tasks_keep_to_the_workers_of_their_cell(cluster: Cluster, ledger: FilesystemStore) -> None:

@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 
 from daskperf_tasks.deploy.build import build_wheel
+from tests.workloads.patterns.environments import ENVIRONMENTS, Compute, environment
 
 SOURCE = Path(__file__).resolve().parents[2] / "kernels"
+
+
+@pytest.fixture(scope="module", params=ENVIRONMENTS)
+def compute(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Compute]:
+    with environment(request.param, tmp_path_factory.mktemp(request.param)) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskperf_tasks.workloads.arrays.compare import refuse, same_numbers, same_units
 from daskperf_tasks.workloads.arrays.fields import field, field_array, sum_of_blocks
 from daskperf_tasks.workloads.arrays.p2p import need_cluster
+from daskperf_tasks.workloads.compare import refuse, same_numbers, same_units
 from daskperf_tasks.workloads.graphs import GRAPH_PARAM
 from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
 from daskperf_tasks.workloads.protocol import with_defaults as _full

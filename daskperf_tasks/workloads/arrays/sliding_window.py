@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskperf_tasks.workloads.arrays.compare import refuse, same_numbers, same_units
 from daskperf_tasks.workloads.arrays.fields import digest, digest_of, field, field_array
+from daskperf_tasks.workloads.compare import refuse, same_numbers, same_units
 from daskperf_tasks.workloads.graphs import GRAPH_PARAM
 from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
 from daskperf_tasks.workloads.protocol import with_defaults as _full

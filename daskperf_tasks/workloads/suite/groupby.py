@@ -22,13 +22,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daskperf_tasks.errors import CorrectnessError
+from daskperf_tasks.workloads.compare import near_number
 from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
 from daskperf_tasks.workloads.protocol import with_defaults as _full
 from daskperf_tasks.workloads.suite.timeseries import (
     Series,
     as_in_the_paper,
-    is_near,
     partitions_of,
     span_params,
 )
@@ -80,14 +79,8 @@ class GroupBy:
         full = _full(self, params)
         series = Series.of(full)
         expected, magnitude = _reference(series, seed)
-        within = _TOLERANCE * magnitude
-        if not is_near(results, expected, within):
-            raise CorrectnessError(
-                "groupby: the sum of the means is not that of the rows",
-                where=f"seed {seed}, {full}",
-                expected=f"{expected!r} within {within:.3g}",
-                found=repr(results)[:200],
-            )
+        wrong = "groupby: the sum of the means is not that of the rows"
+        near_number(wrong, results, expected, _TOLERANCE * magnitude, f"seed {seed}, {full}")
         return Checked(
             right_units=series.rows,
             text=f"the sum of the means of {series.rows:,} rows equals that by NumPy, partition "

@@ -29,13 +29,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daskperf_tasks.errors import CorrectnessError, InputError
+from daskperf_tasks.errors import InputError
+from daskperf_tasks.workloads.compare import near_number
 from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
 from daskperf_tasks.workloads.protocol import with_defaults as _full
 from daskperf_tasks.workloads.suite.timeseries import (
     Series,
     as_in_the_paper,
-    is_near,
     partitions_of,
     span_params,
 )
@@ -110,14 +110,8 @@ class Join:
         full = _full(self, params)
         series = _series(full)
         expected, magnitude, joined = _reference(series, seed)
-        within = _TOLERANCE * magnitude
-        if not is_near(results, expected, within):
-            raise CorrectnessError(
-                "join: the sum over the merged rows is wrong",
-                where=f"seed {seed}, {full}",
-                expected=f"{expected!r} within {within:.3g}",
-                found=repr(results)[:200],
-            )
+        wrong = "join: the sum over the merged rows is wrong"
+        near_number(wrong, results, expected, _TOLERANCE * magnitude, f"seed {seed}, {full}")
         return Checked(
             right_units=series.rows,
             text=f"the sum over {joined:,} merged rows of {series.rows:,} equals that of counts "

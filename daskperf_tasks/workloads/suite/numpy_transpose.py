@@ -29,12 +29,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from daskperf_tasks.errors import CorrectnessError, InputError
+from daskperf_tasks.errors import InputError
+from daskperf_tasks.workloads.compare import near_number
 from daskperf_tasks.workloads.graphs import GRAPH_PARAM
 from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
 from daskperf_tasks.workloads.protocol import with_defaults as _full
 from daskperf_tasks.workloads.suite.hashes import words
-from daskperf_tasks.workloads.suite.timeseries import is_near
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,13 +120,9 @@ class NumpyTranspose:
         """Compare with the sum by sorted u and v, for which no matrix is made."""
         size, _ = self._sizes(params)
         expected = _sum_of_means(size, seed)
-        if not is_near(results, expected, _TOLERANCE * expected):
-            raise CorrectnessError(
-                "numpy: the sum of the means is wrong",
-                where=f"seed {seed}, {size} x {size}",
-                expected=f"{expected!r} within {_TOLERANCE:g} of it",
-                found=repr(results)[:200],
-            )
+        wrong = "numpy: the sum of the means is wrong"
+        where = f"seed {seed}, {size} x {size}"
+        near_number(wrong, results, expected, _TOLERANCE * expected, where)
         return Checked(
             right_units=size * size,
             text=f"the sum of the means is {expected!r} within {_TOLERANCE:g} of it, as by "

@@ -156,15 +156,6 @@ def partitions_of(frame: Any) -> Iterator[pd.DataFrame]:
         yield part.compute(scheduler="synchronous")
 
 
-def is_near(results: tuple[Any, ...], expected: float, within: float) -> bool:
-    """Return whether the results are one number, and that near the expected one."""
-    return (
-        len(results) == 1
-        and isinstance(results[0], float)
-        and abs(float(results[0]) - expected) <= within
-    )
-
-
 def as_in_the_paper(collection: Any) -> Built:
     """Return a reduction in the form that Dask's data frames had in 2020.
 

@@ -30,12 +30,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from daskperf_tasks.errors import CorrectnessError
+from daskperf_tasks.workloads.compare import near_number
 from daskperf_tasks.workloads.graphs import GRAPH_PARAM
 from daskperf_tasks.workloads.protocol import Built, Checked, Params, ParamSpec
 from daskperf_tasks.workloads.protocol import with_defaults as _full
 from daskperf_tasks.workloads.suite import grid
-from daskperf_tasks.workloads.suite.timeseries import is_near
 
 _PARAMS: Mapping[str, ParamSpec] = {
     "c": ParamSpec(kind=int, default=25, minimum=1, maximum=grid.LONGITUDES),
@@ -92,13 +91,8 @@ class XarrayGrid:
         expected = _deviation(int(full["steps"]), seed)
         # A single time a week deviates by nothing: then both are exactly 0.
         within = _TOLERANCE * expected
-        if not is_near(results, expected, within):
-            raise CorrectnessError(
-                "xarray: the sum of the deviations is wrong",
-                where=f"seed {seed}, {full}",
-                expected=f"{expected!r} K within {within:.3g}",
-                found=repr(results)[:200],
-            )
+        wrong = "xarray: the sum of the deviations is wrong"
+        near_number(wrong, results, expected, within, f"seed {seed}, {full}", " K")
         return Checked(
             right_units=self.own_units(params),
             text=f"the sum of the deviations is {expected!r} K within {_TOLERANCE:g} of it, as by "

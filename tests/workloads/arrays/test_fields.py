@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daskperf_tasks.errors import CorrectnessError
-from daskperf_tasks.workloads.arrays.compare import same_numbers, same_units
 from daskperf_tasks.workloads.arrays.fields import (
     digest,
     digest_of,
     field,
     field_array,
 )
+from daskperf_tasks.workloads.compare import same_numbers, same_units
 from daskperf_tasks.workloads.splitmix import mix, mixed
 
 

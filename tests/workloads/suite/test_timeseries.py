@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daskperf_tasks.errors import InputError
+from daskperf_tasks.workloads.compare import is_near
 from daskperf_tasks.workloads.suite.timeseries import (
     Series,
     SpanParam,
-    is_near,
     partitions_of,
     seconds,
 )

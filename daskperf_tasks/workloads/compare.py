@@ -38,6 +38,47 @@ def same_numbers(
         )
 
 
+def is_near(results: Sequence[Any], expected: float, within: float) -> bool:
+    """Return whether the results are one number, and that near the expected one."""
+    return (
+        len(results) == 1
+        and isinstance(results[0], float)
+        and abs(float(results[0]) - expected) <= within
+    )
+
+
+def near_number(
+    wrong: str, results: Sequence[Any], expected: float, within: float, where: str, unit: str = ""
+) -> None:
+    """Raise unless the results are one number, and that near the expected one.
+
+    Parameters
+    ----------
+    wrong
+        What is wrong if they are not, with the workload's name.
+    within
+        How far it may be away.
+    unit
+        Of the number, for the message.
+
+    Raises
+    ------
+    CorrectnessError
+        When it is further away, no float, or not alone.
+
+    Examples
+    --------
+    >>> near_number("x: the sum is wrong", (1.5,), 1.4, 0.2, "here")
+    """
+    if not is_near(results, expected, within):
+        raise CorrectnessError(
+            wrong,
+            where=where,
+            expected=f"{expected!r}{unit} within {within:.3g}",
+            found=repr(results)[:200],
+        )
+
+
 def same_units(workload: str, units: int, expected: int) -> None:
     """Raise unless the repeat counts as many units as its parameters make.
 
